@@ -1,0 +1,1 @@
+"""Layout geometry on klayout.db: shapes, files, merged views, connectivity, pictures."""

@@ -1,0 +1,1 @@
+"""Process technologies as data: layers, conductor stack, design rules."""
