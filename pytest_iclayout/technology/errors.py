@@ -1,0 +1,48 @@
+"""Validation errors as one line that a task author or an agent can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+_LONGEST_VALUE = 60
+"""Characters of a refused value that are repeated in a message: enough to recognise it."""
+
+
+def explain(error: ValidationError) -> str:
+    """All faults of a validation error in one line: ``where: what (given value)``, joined with ``; ``.
+
+    ``where`` is the dotted path of keys and list positions, e.g. ``layers.3.color``; a fault of the
+    whole document has none.
+    """
+    faults = error.errors(include_url=False, include_context=False)
+    lines: list[str] = []
+    for fault in faults:
+        here = fault["loc"]
+        if any(len(other["loc"]) > len(here) > 0 and other["loc"][: len(here)] == here for other in faults):
+            continue  # follows from a fault inside: a list of refused entries is also "too short"
+        line = _line(fault["type"], fault["msg"], fault["loc"], fault.get("input"))
+        if line not in lines:
+            lines.append(line)
+    return "; ".join(lines)
+
+
+def _line(kind: str, message: str, location: Sequence[int | str], given: object) -> str:
+    where = ".".join(str(part) for part in location)
+    prefix = f"{where}: " if where else ""
+    if kind == "extra_forbidden":
+        return f"{prefix}unknown key"
+    if kind == "missing":
+        return f"{prefix}required, but not given"
+    if kind in ("value_error", "assertion_error"):
+        # Our own validators: their text already quotes what was given.
+        return prefix + message.split(", ", 1)[1]
+    if kind in ("model_type", "dict_type", "model_attributes_type"):
+        return f"{prefix}needs a table of keys (given {_short(given)})"
+    return f"{prefix}{message[:1].lower()}{message[1:]} (given {_short(given)})"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
