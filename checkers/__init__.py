@@ -1,0 +1,11 @@
+"""The checkers that come with pytest-iclayout: one module a family, each an example to copy."""
+
+CHECKERS = {
+    "rect_present": "iclayout_checkers.rect_present:CHECKER",
+    "shape_count": "iclayout_checkers.shape_count:CHECKER",
+    "layer_area": "iclayout_checkers.layer_area:CHECKER",
+    "drc_clean": "iclayout_checkers.drc_clean:CHECKER",
+    "intent": "iclayout_checkers.intent:CHECKER",
+    "contact_stack": "iclayout_checkers.contact_stack:CHECKER",
+}
+"""Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

@@ -1,0 +1,1 @@
+"""Oracles: checkers, their registry, the judge and the two-way gate."""

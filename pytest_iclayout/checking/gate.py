@@ -1,0 +1,216 @@
+"""The two-way gate: an oracle must accept its witness and reject its negatives, or it may not judge."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import klayout.db as db
+
+from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.checking.variants import Variant, variant_strategy
+from pytest_iclayout.checking.verdict import Verdict
+from pytest_iclayout.geometry.io import read_layout, write_layout
+from pytest_iclayout.session.sketch import Drawing, format_drawing
+
+if TYPE_CHECKING:
+    from hypothesis import settings
+
+DEFAULT_EXAMPLES = 50
+"""Negatives, and variants, that are tried for one task (spread over the names)."""
+
+
+class GateFailure(Exception):
+    """The oracle is wrong: it accepted a negative, or rejected a layout that is right."""
+
+    def __init__(self, message: str, artifact: bytes, drawing: Drawing = (), verdict: Verdict | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.artifact = artifact
+        self.drawing = drawing
+        self.verdict = verdict
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.verdict is not None and not self.verdict.ok:
+            parts.append(self.verdict.summary())
+        if self.drawing:
+            parts.append("the layout, as commands:\n" + format_drawing(self.drawing))
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """How many different layouts were tried, by the name of the negative or variant."""
+
+    tried: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.tried.values())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {count}" for name, count in sorted(self.tried.items()))
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """``examples`` a task, ``examples_folder`` for Hypothesis' failing examples (None: keep none).
+
+    Every task and name has its own folder there: Hypothesis files examples under a digest of the
+    test function, which all tasks share.
+    """
+
+    examples: int = DEFAULT_EXAMPLES
+    examples_folder: Path | None = None
+
+    def hypothesis(self, key: str, examples: int) -> settings:
+        from hypothesis import HealthCheck, settings
+        from hypothesis.database import DirectoryBasedExampleDatabase
+
+        current = settings.default
+        assert current is not None
+        options: dict[str, Any] = {}
+        if not current.derandomize:
+            folder = self.examples_folder
+            options["database"] = None if folder is None else DirectoryBasedExampleDatabase(folder / _slug(key))
+        return settings(
+            parent=current,
+            max_examples=examples,
+            deadline=None,
+            print_blob=False,
+            suppress_health_check=[HealthCheck.too_slow],
+            **options,
+        )
+
+
+def check_accepts(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
+    """The witness, the task's own good layouts and ``gate.examples`` variants must be accepted.
+
+    Raises GateFailure with the smallest variant that Hypothesis finds.
+    """
+    from hypothesis import given
+
+    witness = oracle.witness()
+    artifact = oracle.build(witness)
+    _must_accept(oracle, artifact, "the witness", witness)
+    tried = {"witness": 1}
+    for number, drawing in enumerate(oracle.good):
+        _must_accept(oracle, oracle.build(drawing), f"good layout {number}", drawing)
+        tried["good"] = number + 1
+    names = oracle.checker.variants(oracle.params)
+    if not names:
+        return GateReport(tried)
+    base = read_layout(artifact)
+    cell_name = oracle.cell_name or "top"
+    seen: dict[str, set[bytes]] = {}
+
+    @gate.hypothesis(f"{key}-accepts", gate.examples)
+    @given(variant_strategy(names))
+    def every_variant_is_accepted(changes: tuple[Variant, ...]) -> None:
+        changed = write_layout(_changed(base, cell_name, changes))
+        label = " then ".join(str(change) for change in changes)
+        _must_accept(oracle, changed, f"the witness after {label}", ())
+        for change in changes:
+            seen.setdefault(change.name, set()).add(_digest(changed))
+
+    every_variant_is_accepted()
+    return GateReport(tried | {name: len(digests) for name, digests in seen.items()})
+
+
+def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
+    """Every named negative, ``gate.examples`` of them spread over the names, must be rejected.
+
+    Raises GateFailure with the smallest accepted negative that Hypothesis finds, and when the checker
+    declares no negatives at all.
+    """
+    from hypothesis import given
+
+    seen: dict[str, set[bytes]] = {}
+    for number, drawing in enumerate(oracle.bad):
+        _must_reject(oracle, f"bad layout {number} of the task", drawing)
+        seen.setdefault("bad", set()).add(_digest(oracle.build(drawing)))
+    negatives = oracle.checker.negatives(oracle.params, oracle.bench)
+    if not negatives:
+        raise GateFailure(f"checker {oracle.checker.name} declares no negatives; it may not judge", b"")
+    for name, strategy in sorted(negatives.items()):
+        digests = seen.setdefault(name, set())
+
+        @gate.hypothesis(f"{key}-rejects-{name}", max(1, -(-gate.examples // len(negatives))))
+        @given(strategy)
+        def every_negative_is_rejected(
+            drawing: Drawing, name: str = name, digests: set[bytes] = digests
+        ) -> None:
+            digests.add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
+
+        every_negative_is_rejected()
+    return GateReport({name: len(digests) for name, digests in seen.items()})
+
+
+def quick_check(oracle: Oracle, key: str) -> None:
+    """A small, deterministic pass through the gate: the witness, and one negative of each name.
+
+    Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
+    gate was selected.  Raises GateFailure.
+    """
+    from hypothesis import given
+
+    witness = oracle.witness()
+    _must_accept(oracle, oracle.build(witness), "the witness", witness)
+    for number, drawing in enumerate(oracle.bad):
+        _must_reject(oracle, f"bad layout {number} of the task", drawing)
+    for name, strategy in sorted(oracle.checker.negatives(oracle.params, oracle.bench).items()):
+
+        @_once()
+        @given(strategy)
+        def negative_is_rejected(drawing: Drawing, name: str = name) -> None:
+            _must_reject(oracle, f"the negative {name!r}", drawing)
+
+        negative_is_rejected()
+
+
+def _once() -> settings:
+    from hypothesis import HealthCheck, Phase, settings
+
+    return settings(
+        max_examples=1,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def _must_accept(oracle: Oracle, artifact: bytes, what: str, drawing: Drawing) -> None:
+    verdict = oracle.judge(artifact)
+    if not verdict.ok:
+        raise GateFailure(
+            f"checker {oracle.checker.name} rejected {what}, which is right", artifact, drawing, verdict
+        )
+
+
+def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:
+    artifact = oracle.build(drawing)
+    verdict = oracle.judge(artifact)
+    if verdict.ok:
+        raise GateFailure(f"checker {oracle.checker.name} accepted {what}, which is wrong", artifact, drawing, verdict)
+    return artifact
+
+
+def _changed(base: db.Layout, cell_name: str, changes: tuple[Variant, ...]) -> db.Layout:
+    layout = base
+    for change in changes:
+        layout = change.apply(layout, cell_name)
+    return layout
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:16]
+
+
+def _slug(key: str) -> str:
+    readable = "".join(char if char.isalnum() or char in "-_" else "_" for char in key)
+    return f"{readable[:80]}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"

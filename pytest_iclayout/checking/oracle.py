@@ -1,0 +1,63 @@
+"""A checker bound to one task: the only thing that may judge an artifact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_iclayout.checking.checker import Bench, Checker, Params
+from pytest_iclayout.checking.verdict import Verdict
+from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.geometry.extent import ExtentError, measure
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.io import LayoutFileError
+from pytest_iclayout.geometry.view import LayoutView, UnjudgeableLayoutError, describe_layer, open_view
+from pytest_iclayout.session.sketch import Drawing, draw
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict, and the design-rule violations of the same cell (feedback, not part of the verdict)."""
+
+    verdict: Verdict
+    violations: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Oracle:
+    checker: Checker
+    params: Params
+    bench: Bench
+    cell_name: str | None = None
+    good: tuple[Drawing, ...] = ()
+    """Further layouts that must be accepted, from the task file."""
+    bad: tuple[Drawing, ...] = ()
+    """Further layouts that must be rejected, from the task file."""
+
+    def judge(self, artifact: bytes) -> Verdict:
+        """Judge GDS or OASIS bytes; bytes that hold no judgeable layout are rejected, never an exception."""
+        view = self._open(artifact)
+        return view if isinstance(view, Verdict) else self.checker.check(view, self.params)
+
+    def judge_with_violations(self, artifact: bytes) -> Judgement:
+        """The verdict and a run of the task's rule set, for the propose-verify-correct loop."""
+        view = self._open(artifact)
+        if isinstance(view, Verdict):
+            return Judgement(view)
+        rules = self.bench.technology.rule_sets.get(self.bench.rule_set, ())
+        violations = run_rules(view.region, rules, name_of=describe_layer(self.bench.technology))
+        return Judgement(self.checker.check(view, self.params), violations)
+
+    def witness(self) -> Drawing:
+        return self.checker.witness(self.params, self.bench)
+
+    def build(self, drawing: Drawing) -> bytes:
+        """The artifact of a drawing, in the task's technology."""
+        return draw(drawing, self.bench.technology).export()
+
+    def _open(self, artifact: bytes) -> LayoutView | Verdict:
+        try:
+            view = open_view(artifact, self.bench.technology, self.bench.rule_set, self.cell_name)
+            measure(view.layout, view.cell)
+        except (LayoutFileError, UnjudgeableLayoutError, ExtentError) as error:
+            return Verdict.of(Finding(rule="artifact", message=str(error)))
+        return view

@@ -1,0 +1,113 @@
+"""The judged layout: one top cell, seen as merged regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import klayout.db as db
+
+from pytest_iclayout.geometry.io import read_layout
+from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.models import Rule, Technology
+
+
+class UnjudgeableLayoutError(ValueError):
+    """A layout that has nothing a checker could look at: no such cell, another database unit."""
+
+
+@dataclass(frozen=True)
+class LayoutView:
+    """A cell of a layout with the technology and the rule set that it is judged with.
+
+    Regions are flat (all levels of hierarchy), merged, in dbu, and cached: a layer is read once
+    however many checks look at it.  Treat them as read-only.
+    """
+
+    layout: db.Layout
+    cell: db.Cell
+    technology: Technology
+    rule_set: str
+    _regions: dict[Layer, db.Region] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.technology.rule_set(self.rule_set)
+
+    def region(self, layer: Layer) -> db.Region:
+        """The merged shapes of a layer; paths and boxes count as the area that they cover."""
+        found = self._regions.get(layer)
+        if found is None:
+            index = self.layout.find_layer(layer.layer, layer.datatype)
+            found = db.Region() if index is None else db.Region(self.cell.begin_shapes_rec(index)).merged()
+            self._regions[layer] = found
+        return found
+
+    def texts(self, layer: Layer) -> db.Texts:
+        """The labels on a layer, in top-cell coordinates."""
+        index = self.layout.find_layer(layer.layer, layer.datatype)
+        return db.Texts() if index is None else db.Texts(self.cell.begin_shapes_rec(index))
+
+    @cached_property
+    def drawn_layers(self) -> tuple[Layer, ...]:
+        """Layers that hold at least one shape in the cell or below it, sorted."""
+        return tuple(
+            sorted(
+                Layer(layer=info.layer, datatype=info.datatype)
+                for index, info in zip(self.layout.layer_indexes(), self.layout.layer_infos(), strict=True)
+                if not self.cell.bbox_per_layer(index).empty()
+            )
+        )
+
+    def describe(self, layer: Layer) -> str:
+        """``met1 (68/20)``, or ``1/0`` for a layer that the technology does not have."""
+        return describe_layer(self.technology)(layer)
+
+
+def describe_layer(technology: Technology) -> Callable[[Layer], str]:
+    """A function that names layers for people: ``met1 (68/20)``."""
+
+    def describe(layer: Layer) -> str:
+        entry = technology.entry(layer)
+        return str(layer) if entry is None else f"{entry.name} ({layer})"
+
+    return describe
+
+
+def open_view(
+    artifact: bytes,
+    technology: Technology,
+    rule_set: str,
+    cell_name: str | None = None,
+    origin: str = "artifact",
+) -> LayoutView:
+    """Read an artifact and select the cell to judge.
+
+    ``cell_name`` None means: the only top cell, or the one called ``top`` among several.  Raises
+    LayoutFileError for unreadable bytes and UnjudgeableLayoutError when there is no such cell or
+    when the database unit is not the technology's (coordinates would mean other lengths).
+    """
+    layout = read_layout(artifact, origin)
+    return LayoutView(layout, _select_cell(layout, cell_name), _same_unit(layout, technology), rule_set)
+
+
+def _same_unit(layout: db.Layout, technology: Technology) -> Technology:
+    if abs(layout.dbu - technology.dbu_um) > 1e-9:
+        raise UnjudgeableLayoutError(
+            f"the layout's database unit is {layout.dbu:g} µm, the task's technology has {technology.dbu_um:g} µm"
+        )
+    return technology
+
+
+def _select_cell(layout: db.Layout, cell_name: str | None) -> db.Cell:
+    names = sorted(cell.name for cell in layout.each_cell())
+    tops = [cell for cell in layout.top_cells()]
+    if cell_name is None and len(tops) == 1:
+        return tops[0]
+    wanted = cell_name or "top"
+    cell = layout.cell(wanted)
+    if cell is None:
+        have = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names else "no cell at all"
+        raise UnjudgeableLayoutError(f"the layout has no cell named {wanted!r}; it has {have}")
+    return cell

@@ -1,0 +1,1 @@
+"""The layout session: commands, documents, transcripts and their replay."""

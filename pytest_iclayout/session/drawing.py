@@ -1,0 +1,176 @@
+"""Commands that draw, delete and transform. Each function checks first and changes afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import klayout.db as db
+
+from pytest_iclayout.geometry.extent import MAX_FLAT_SHAPES, measure, placed_box, reaches_too_far
+from pytest_iclayout.geometry.shapes import COORD_LIMIT, Point, Transform
+from pytest_iclayout.session import commands as cmd
+from pytest_iclayout.session.document import Document, Element
+from pytest_iclayout.session.errors import CommandError, ErrorCode
+
+
+def create_cell(document: Document, command: cmd.CreateCell) -> list[int]:
+    if document.layout.cell(command.name) is not None:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"name: cell {command.name!r} exists already")
+    document.layout.create_cell(command.name)
+    return []
+
+
+def delete_cell(document: Document, command: cmd.DeleteCell) -> list[int]:
+    return document.delete_cell(document.cell(command.name))
+
+
+def add_rect(document: Document, command: cmd.AddRect) -> list[int]:
+    return [document.draw(document.cell(command.cell), command.layer, command.rect.to_db())]
+
+
+def add_polygon(document: Document, command: cmd.AddPolygon) -> list[int]:
+    cell = document.cell(command.cell)
+    polygon = db.Polygon([point.to_db() for point in command.points])
+    if polygon.area() == 0:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, "points: the polygon has no area")
+    return [document.draw(cell, command.layer, polygon)]
+
+
+def add_path(document: Document, command: cmd.AddPath) -> list[int]:
+    cell = document.cell(command.cell)
+    path = db.Path([point.to_db() for point in command.points], command.width)
+    if command.endcap != "flat":
+        path.bgn_ext = path.end_ext = command.width // 2
+        path.round = command.endcap == "round"
+    return [document.draw(cell, command.layer, path)]
+
+
+def add_label(document: Document, command: cmd.AddLabel) -> list[int]:
+    cell = document.cell(command.cell)
+    if not (command.text.isascii() and command.text.isprintable()):
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, "text: GDS labels hold printable ASCII only")
+    text = db.Text(command.text, command.position.x, command.position.y)
+    return [document.draw(cell, command.layer, text)]
+
+
+def place_instance(document: Document, command: cmd.PlaceInstance) -> list[int]:
+    parent, child = _parent_and_child(document, command.cell, command.child)
+    return [_place(document, parent, child, db.CellInstArray(child.cell_index(), command.transform.to_db()))]
+
+
+def place_array(document: Document, command: cmd.PlaceArray) -> list[int]:
+    parent, child = _parent_and_child(document, command.cell, command.child)
+    for axis, count, pitch in (
+        ("column", command.columns, command.column_pitch),
+        ("row", command.rows, command.row_pitch),
+    ):
+        if count > 1 and pitch == 0:
+            raise CommandError(ErrorCode.INVALID_ARGUMENT, f"{axis}_pitch: 0 stacks {count} members on one place")
+        if abs(pitch) * (count - 1) > COORD_LIMIT:
+            raise CommandError(ErrorCode.INVALID_ARGUMENT, f"{axis}_pitch: the array reaches beyond ±{COORD_LIMIT} dbu")
+    trans = command.transform.to_db()
+    turn = db.Trans(command.transform.orientation.quarter_turns, command.transform.orientation.mirrored, 0, 0)
+    array = db.CellInstArray(
+        child.cell_index(),
+        trans,
+        turn * db.Vector(command.column_pitch, 0),
+        turn * db.Vector(0, command.row_pitch),
+        command.columns,
+        command.rows,
+    )
+    return [_place(document, parent, child, array)]
+
+
+def transform_shapes(document: Document, command: cmd.TransformShapes) -> list[int]:
+    elements = document.elements_of(command.ids)
+    for element in elements:
+        _check_stays_on_grid(element, command.transform)
+    trans = command.transform.to_db()
+    for element in elements:
+        document.transform(element, trans)
+    return [element.id for element in elements]
+
+
+def delete_shapes(document: Document, command: cmd.DeleteShapes) -> list[int]:
+    elements = document.elements_of(command.ids)
+    for element in elements:
+        document.erase(element)
+    return [element.id for element in elements]
+
+
+def draw_route(document: Document, cell: db.Cell, command: cmd.RouteNet, width: int) -> tuple[list[int], int]:
+    """Rectangles through the terminals in turn, first along x, then along y; returns ids and length in dbu."""
+    ids: list[int] = []
+    length = 0
+    for start, end in zip(command.terminals, command.terminals[1:], strict=False):
+        corner = Point(x=end.x, y=start.y)
+        for one, other in ((start, corner), (corner, end)):
+            if one != other:
+                ids.append(document.draw(cell, command.layer, _wire(one, other, width)))
+                length += abs(one.x - other.x) + abs(one.y - other.y)
+    return ids, length
+
+
+def _wire(one: Point, other: Point, width: int) -> db.Box:
+    low, high = width // 2, width - width // 2
+    return db.Box(
+        min(one.x, other.x) - low,
+        min(one.y, other.y) - low,
+        max(one.x, other.x) + high,
+        max(one.y, other.y) + high,
+    )
+
+
+def _parent_and_child(document: Document, parent_name: str, child_name: str) -> tuple[db.Cell, db.Cell]:
+    parent, child = document.cell(parent_name), document.cell(child_name)
+    if parent.cell_index() in (child.cell_index(), *child.called_cells()):
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT, f"child: cell {child_name!r} contains {parent_name!r}; a cell cannot contain itself"
+        )
+    return parent, child
+
+
+def _place(document: Document, parent: db.Cell, child: db.Cell, array: db.CellInstArray) -> int:
+    extent = measure(document.layout, child)
+    members = max(1, array.na) * max(1, array.nb)
+    if extent.shapes * members > MAX_FLAT_SHAPES:
+        raise CommandError(
+            ErrorCode.BUDGET_EXHAUSTED,
+            f"{members} members of {extent.shapes} shapes are more than {MAX_FLAT_SHAPES} once flat",
+        )
+    if reaches_too_far(placed_box(extent.box, array)):
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"transform: {child.name!r} would reach beyond ±{COORD_LIMIT} dbu")
+    return document.place(parent, array)
+
+
+def _check_stays_on_grid(element: Element, transform: Transform) -> None:
+    """A magnification must leave every coordinate an integer, and inside the coordinate range."""
+    numbers: Sequence[int] = ()
+    if isinstance(element.handle, db.Shape):
+        numbers = _coordinates(element.handle)
+    elif transform.is_magnifying:
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT, f"transform: element {element.id} is an instance and is not magnified in place"
+        )
+    if any(number * transform.mag_num % transform.mag_den for number in numbers):
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT,
+            f"transform: {transform.mag_num}/{transform.mag_den} takes element {element.id} off the dbu grid",
+        )
+    box = db.DBox(element.bbox)
+    mag = transform.mag_num / transform.mag_den
+    reach = max(abs(v) for v in (box.left, box.bottom, box.right, box.top)) * mag
+    if reach + max(abs(transform.dx), abs(transform.dy)) > COORD_LIMIT:
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT, f"transform: element {element.id} would reach beyond ±{COORD_LIMIT} dbu"
+        )
+
+
+def _coordinates(shape: db.Shape) -> list[int]:
+    if shape.is_text():
+        return [shape.text.x, shape.text.y]
+    if shape.is_path():
+        path = shape.path
+        ends = [path.width, path.bgn_ext, path.end_ext]
+        return ends + [value for point in path.each_point() for value in (point.x, point.y)]
+    return [value for point in shape.polygon.each_point_hull() for value in (point.x, point.y)]

@@ -1,0 +1,62 @@
+"""Replaying transcripts, of ours and of other programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_iclayout.session.commands import parse_command
+from pytest_iclayout.session.errors import CommandError
+from pytest_iclayout.session.session import LayoutSession
+from pytest_iclayout.session.transcript import RecordedCommand, Transcript, TranscriptError
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A command that did here something else than the transcript says."""
+
+    seq: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    session: LayoutSession
+    divergences: tuple[Divergence, ...]
+    refused: int
+    """Commands that failed when the transcript was written; they changed nothing and are not repeated."""
+
+
+def replay(transcript: Transcript, session: LayoutSession) -> Replay:
+    """Apply a transcript's commands to a session.
+
+    Commands recorded as failed are left out: they changed nothing then, and must change nothing now.
+    Raises TranscriptError for a command that was applied then and is no valid command here (an
+    unknown ``op``, a missing argument): from there on the documents would differ silently.
+    """
+    divergences: list[Divergence] = []
+    refused = 0
+    for recorded in transcript.commands:
+        if recorded.outcome.err is not None:
+            refused += 1
+            continue
+        try:
+            command = parse_command(recorded.command)
+        except CommandError as error:
+            raise TranscriptError(f"{transcript.origin}: seq {recorded.seq}: {error.message}") from error
+        outcome = session.execute(command)
+        divergences.extend(_compare(recorded, outcome.error_message, outcome.affected))
+    return Replay(session, tuple(divergences), refused)
+
+
+def _compare(
+    recorded: RecordedCommand, error: str | None, affected: tuple[int, ...] | None
+) -> list[Divergence]:
+    if error is not None:
+        return [Divergence(recorded.seq, f"applied when recorded, refused here: {error}")]
+    then = None if recorded.outcome.ok is None else recorded.outcome.ok.affected
+    # Programs differ in what they list for deleting a cell; ids matter where later commands use them.
+    if recorded.command.get("op") == "delete_cell" or then is None or affected is None:
+        return []
+    if tuple(then) != affected:
+        return [Divergence(recorded.seq, f"affected elements {then} when recorded, {list(affected)} here")]
+    return []

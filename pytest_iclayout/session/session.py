@@ -1,0 +1,207 @@
+"""The layout session: executes commands on a document, one outcome each, nothing half-done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.geometry.canonical import document_hash
+from pytest_iclayout.geometry.extent import ExtentError, measure
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.intent import Intent
+from pytest_iclayout.geometry.io import write_layout
+from pytest_iclayout.geometry.view import LayoutView, describe_layer
+from pytest_iclayout.session import commands as cmd
+from pytest_iclayout.session import drawing, queries
+from pytest_iclayout.session.document import Document
+from pytest_iclayout.session.errors import CommandError, ErrorCode
+from pytest_iclayout.session.transcript import Entry, Outcome
+from pytest_iclayout.technology.errors import explain
+from pytest_iclayout.technology.load import builtin_technology
+from pytest_iclayout.technology.models import RuleKind, Technology, TechnologyError
+from pytest_iclayout.technology.text import parse_technology_text
+
+MAX_COMMANDS = 100_000
+"""Commands of one session; the next one is refused with budget_exhausted."""
+
+
+@dataclass
+class LayoutSession:
+    """A document under construction.
+
+    ``execute`` never raises for what a command says: the outcome carries the error, and a command that
+    failed has changed nothing.  The revision starts at 0 and grows by one with each applied mutation.
+    """
+
+    technology: Technology = field(default_factory=lambda: builtin_technology("sky130"))
+    rule_set: str = "published"
+    max_commands: int = MAX_COMMANDS
+    document: Document = field(default_factory=Document)
+    revision: int = 0
+    transcript: list[Entry] = field(default_factory=list)
+    _violations: tuple[Finding, ...] | None = None
+    _started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.document.layout.dbu = self.technology.dbu_um
+
+    def execute(
+        self,
+        command: cmd.Command | Mapping[str, Any],
+        *,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+    ) -> Outcome:
+        """Carry out one command (a model, or the mapping that its JSON form gives) and record it."""
+        before, begun = self.revision, self._milliseconds()
+        raw = dict(command) if isinstance(command, Mapping) else cmd.dump_command(command)
+        try:
+            if len(self.transcript) >= self.max_commands:
+                raise CommandError(ErrorCode.BUDGET_EXHAUSTED, f"the session took its {self.max_commands} commands")
+            parsed = cmd.parse_command(raw) if isinstance(command, Mapping) else command
+            outcome = self._apply(parsed)
+        except CommandError as error:
+            outcome = Outcome(revision=before, error_code=error.code, error_message=error.message)
+        except ExtentError as error:
+            outcome = Outcome(
+                revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error)
+            )
+        self.transcript.append(
+            Entry(
+                seq=len(self.transcript),
+                command=raw,
+                revision_before=before,
+                revision_after=self.revision,
+                outcome=outcome,
+                ts_start_ms=begun,
+                ts_end_ms=self._milliseconds(),
+                tokens_in=tokens_in,
+                tokens_out=tokens_out,
+            )
+        )
+        return outcome
+
+    def export(self) -> bytes:
+        """The document as GDS bytes: the artifact that is judged."""
+        return write_layout(self.document.layout)
+
+    def document_hash(self) -> int:
+        """See :func:`pytest_iclayout.geometry.canonical.document_hash`."""
+        return document_hash(self.document.layout)
+
+    def _milliseconds(self) -> int:
+        return int((time.monotonic() - self._started) * 1000)
+
+    def _apply(self, command: cmd.Command) -> Outcome:
+        draw = _DRAWING.get(type(command))
+        if draw is not None:
+            affected = draw(self.document, command)
+            return self._mutated(affected)
+        match command:
+            case cmd.SetTechnology():
+                self._set_technology(command)
+                return self._mutated([])
+            case cmd.RouteNet():
+                return self._route(command)
+            case cmd.QueryShapes():
+                return self._data(queries.query_shapes(self.document, command))
+            case cmd.GetCellInfo():
+                return self._data(queries.get_cell_info(self.document, command))
+            case cmd.ListLayers():
+                return self._data(queries.list_layers(self.technology))
+            case cmd.RunDrc():
+                return self._data(self._run_drc(command))
+            case cmd.GetViolations():
+                return self._data(queries.violations_value(self._last_violations()))
+            case cmd.RunExtract():
+                return self._data(queries.extract(self._view(command.cell)))
+            case cmd.CheckIntent():
+                return self._data(queries.check_intent(self._view(command.cell), _parse_intent(command.intent)))
+        _unhandled(command)
+
+    def _mutated(self, affected: list[int], value: dict[str, Any] | None = None) -> Outcome:
+        self.revision += 1
+        return Outcome(revision=self.revision, affected=tuple(affected), value=value)
+
+    def _data(self, value: dict[str, Any]) -> Outcome:
+        return Outcome(revision=self.revision, value=value)
+
+    def _set_technology(self, command: cmd.SetTechnology) -> None:
+        try:
+            technology = parse_technology_text(command.source, "source")
+        except TechnologyError as error:
+            raise CommandError(ErrorCode.INVALID_ARGUMENT, str(error)) from error
+        self.technology = technology
+        self.document.layout.dbu = technology.dbu_um
+        self._violations = None
+
+    def _view(self, cell_name: str) -> LayoutView:
+        cell = self.document.cell(cell_name)
+        measure(self.document.layout, cell)
+        return LayoutView(self.document.layout, cell, self.technology, self.rule_set)
+
+    def _run_drc(self, command: cmd.RunDrc) -> dict[str, Any]:
+        view = self._view(command.cell)
+        try:
+            rules = view.rules
+        except TechnologyError as error:
+            raise CommandError(ErrorCode.ENGINE_ERROR, str(error)) from error
+        window = None if command.region is None else command.region.to_db()
+        self._violations = run_rules(
+            view.region, rules, name_of=describe_layer(self.technology), region=window
+        )
+        return queries.violations_value(self._violations)
+
+    def _last_violations(self) -> tuple[Finding, ...]:
+        if self._violations is None:
+            raise CommandError(ErrorCode.INVALID_ARGUMENT, "no run_drc since the session or technology began")
+        return self._violations
+
+    def _route(self, command: cmd.RouteNet) -> Outcome:
+        cell = self.document.cell(command.cell)
+        width = self._wire_width(command)
+        if width is None or len(command.terminals) < 2:
+            reason = (
+                "a net needs two terminals"
+                if width is not None
+                else f"layer {command.layer} has no width rule in technology {self.technology.name}"
+            )
+            value: dict[str, Any] = {"routed": 0, "failed": 1, "total_length_dbu": 0, "reason": reason}
+            return self._mutated([], value)
+        ids, length = drawing.draw_route(self.document, cell, command, width)
+        return self._mutated(ids, {"routed": 1, "failed": 0, "total_length_dbu": length})
+
+    def _wire_width(self, command: cmd.RouteNet) -> int | None:
+        rules = self.technology.rule_sets.get(self.rule_set, ())
+        widths = [one.value for one in rules if one.kind is RuleKind.WIDTH and one.layer == command.layer]
+        return max(widths, default=None)
+
+
+def _parse_intent(text: str) -> Intent:
+    try:
+        return Intent.model_validate_json(text)
+    except ValidationError as error:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"intent: {explain(error)}") from error
+
+
+def _unhandled(command: object) -> NoReturn:
+    raise AssertionError(f"command without a handler: {command!r}")
+
+
+_DRAWING: dict[type, Callable[[Document, Any], list[int]]] = {
+    cmd.CreateCell: drawing.create_cell,
+    cmd.DeleteCell: drawing.delete_cell,
+    cmd.AddRect: drawing.add_rect,
+    cmd.AddPolygon: drawing.add_polygon,
+    cmd.AddPath: drawing.add_path,
+    cmd.AddLabel: drawing.add_label,
+    cmd.PlaceInstance: drawing.place_instance,
+    cmd.PlaceArray: drawing.place_array,
+    cmd.TransformShapes: drawing.transform_shapes,
+    cmd.DeleteShapes: drawing.delete_shapes,
+}
