@@ -1,0 +1,1 @@
+"""Design rule checking: the embedded engine and report databases."""

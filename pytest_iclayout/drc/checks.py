@@ -1,0 +1,205 @@
+"""One function a kind of design rule, on merged regions.
+
+The measuring is KLayout's, with the defaults of its DRC language: euclidian metrics, edges at 90° or
+more to each other ignored, touching edges reported with distance 0, so that shapes that meet in a
+corner break width and space (https://www.klayout.de/doc/manual/drc_ref.html).  Where a rule says
+more than KLayout's check of the same name does, the function's docstring says what.
+
+Lengths are in dbu and areas in dbu².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import klayout.db as db
+
+_ROUNDING = 1
+"""dbu by which a crossing of slanted edges may be off: KLayout snaps it to the grid."""
+
+
+class Violation(NamedTuple):
+    """One place that breaks a rule. ``what`` is set where there is no single number to show."""
+
+    measured: float | None
+    place: db.Box
+    what: str | None = None
+
+
+def width(layer: db.Region, value: int) -> list[Violation]:
+    """Edges that face each other through the inside of a polygon, closer than ``value``."""
+    return _measured(layer.width_check(value))
+
+
+def space(layer: db.Region, value: int) -> list[Violation]:
+    """Edges that face each other through the outside, closer than ``value``: notches included."""
+    return _measured(layer.space_check(value))
+
+
+def separation(
+    layer: db.Region, other: db.Region, value: int, *, overlap_is_error: bool = True
+) -> list[Violation]:
+    """Edges of two layers that face each other through the outside, closer than ``value``.
+
+    KLayout measures nothing between shapes that overlap, or of which one lies inside the other.
+    With ``overlap_is_error`` each overlap, and each stretch or corner where both touch, is a
+    violation of measured separation 0.
+    """
+    gaps = _measured(layer.separation_check(other, value))
+    if not overlap_is_error:
+        return gaps
+    return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other)
+
+
+def enclosure(
+    inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True
+) -> list[Violation]:
+    """Edges of ``inner`` that run inside ``outer`` with less than ``value`` to its edge.
+
+    KLayout measures nothing where ``inner`` is not covered.  With ``outside_is_error`` each
+    uncovered part is a violation, whose measured enclosure is minus the shorter side of the part's
+    bounding box (how far a rectangle stands out over an edge).
+    """
+    margins = _measured(inner.enclosed_check(outer, value)) if value > 0 else []
+    if not outside_is_error:
+        return margins
+    uncovered = [
+        Violation(-min(box.width(), box.height()), box, "not covered")
+        for box in (part.bbox() for part in (inner - outer).each())
+    ]
+    return margins + uncovered
+
+
+def extension(
+    layer: db.Region, other: db.Region, value: int, *, outside_is_error: bool = True
+) -> list[Violation]:
+    """Crossings where ``layer`` reaches beyond ``other`` by less than ``value``.
+
+    A crossing is a stretch of ``other``'s edge that runs inside ``layer``.  Edges of ``layer`` that
+    lie along or beside ``other`` without a crossing are no concern of this rule, nor are edges that
+    the straight way from the crossing reaches only through the outside of ``layer``.  With
+    ``outside_is_error`` a ``layer`` that ends within ``other``, or flush with its edge, is a
+    violation of measured extension 0.
+    """
+    meeting = layer.interacting(other)
+    if meeting.is_empty():
+        return []
+    crossings = other.edges().inside_part(meeting)
+    found = _measured(_short_ends(meeting, crossings, value)) if value > 0 else []
+    if outside_is_error:
+        found += [
+            Violation(0.0, gate.bbox(), "ends within it")
+            for gate in _gates_with_an_end(meeting & other, crossings)
+        ]
+    return found
+
+
+def area(layer: db.Region, value: int) -> list[Violation]:
+    """Polygons of less than ``value`` dbu², their holes not counted."""
+    return [Violation(polygon.area(), polygon.bbox()) for polygon in layer.each() if polygon.area() < value]
+
+
+def hole_area(layer: db.Region, value: int) -> list[Violation]:
+    """Holes of less than ``value`` dbu², what stands inside a hole counted as hole."""
+    return area(layer.holes(), value)
+
+
+def exact_size(layer: db.Region, value: int) -> list[Violation]:
+    """Polygons that are not axis-parallel squares of side ``value``."""
+    found = []
+    for polygon in layer.each():
+        box = polygon.bbox()
+        if not polygon.is_box():
+            found.append(Violation(None, box, "not an axis-parallel rectangle"))
+        elif (box.width(), box.height()) != (value, value):
+            side = max(box.width(), box.height(), key=lambda length: abs(length - value))
+            found.append(Violation(side, box, f"size {box.width()} x {box.height()} dbu"))
+    return found
+
+
+def _measured(pairs: Iterable[db.EdgePair]) -> list[Violation]:
+    return [Violation(_distance(pair.first, pair.second), pair.bbox()) for pair in pairs]
+
+
+def _distance(a: db.Edge, b: db.Edge) -> float:
+    """Shortest distance of two edges, which KLayout's own method gives in whole dbu only.
+
+    Cut off, not rounded, at 1/1000 dbu: what is below a limit never shows as the limit.
+    """
+    if a.intersects(b):
+        return 0.0
+    ends = ((a.p1, b), (a.p2, b), (b.p1, a), (b.p2, a))
+    return math.floor(math.sqrt(min(_distance_squared(*end) for end in ends)) * 1000) / 1000
+
+
+def _distance_squared(point: db.Point, edge: db.Edge) -> float:
+    dx, dy = edge.dx(), edge.dy()
+    px, py = point.x - edge.x1, point.y - edge.y1
+    along, length = px * dx + py * dy, dx * dx + dy * dy
+    if along <= 0:
+        return px * px + py * py
+    if along >= length:
+        return (px - dx) ** 2 + (py - dy) ** 2
+    return (px * dy - py * dx) ** 2 / length
+
+
+def _contacts(layer: db.Region, other: db.Region) -> list[Violation]:
+    meeting = layer.interacting(other)
+    if meeting.is_empty():
+        return []
+    overlaps = meeting & other
+    # Borders that meet without an overlap beside them: abutting edges and shared corners.
+    touches = meeting.edges().intersections(other.edges()).not_interacting(overlaps)
+    found = [Violation(0.0, part.bbox(), "overlap") for part in overlaps.each()]
+    return found + [Violation(0.0, edge.bbox(), "touch") for edge in touches.each()]
+
+
+def _short_ends(layer: db.Region, crossings: db.Edges, value: int) -> list[db.EdgePair]:
+    borders = layer.edges()
+    if borders.enclosing_check(crossings, value).is_empty():
+        return []
+    found: list[db.EdgePair] = []
+    for whole in borders.enclosing_check(crossings, value, True).each():
+        if _is_side(whole.first, whole.second):
+            continue
+        for pair in db.Edges([whole.first]).enclosing_check(db.Edges([whole.second]), value).each():
+            way = db.Region(pair.polygon(0)) - layer
+            if way.sized(-_ROUNDING).is_empty():
+                found.append(pair)
+    return found
+
+
+def _is_side(border: db.Edge, crossing: db.Edge) -> bool:
+    """Whether the border runs through the crossing, as the long edges of a slanted line do."""
+    if crossing.side_of(border.p1) * crossing.side_of(border.p2) >= 0:
+        return False
+    ends = ((crossing.p1, border), (crossing.p2, border))
+    return min(_distance_squared(*end) for end in ends) <= _ROUNDING**2
+
+
+def _gates_with_an_end(gates: db.Region, crossings: db.Edges) -> list[db.Polygon]:
+    """Gates (overlaps) inside which the crossing layer ends.
+
+    A line that passes through leaves on two separate stretches, and a ring has a hole.  What
+    remains leaves on one stretch or none: there the border between the ends of that stretch tells.
+    It turns by 180° around the end of a line, by 90° around a corner, and not at all where the layer
+    runs over an end of the other one, or over all of it.
+    """
+    stretches = crossings.extended(_ROUNDING, _ROUNDING, _ROUNDING, _ROUNDING, True).merged()
+    undecided = gates - gates.interacting(stretches, 2)
+    return [gate for gate in undecided.each() if gate.holes() == 0 and _turn(gate, crossings) >= 90.0]
+
+
+def _turn(gate: db.Polygon, crossings: db.Edges) -> float:
+    """Degrees by which the hull turns, convex counted positive, at corners off the crossings."""
+    near = list(crossings.interacting(db.Region(gate)).each())
+    total = 0.0
+    hull = list(gate.each_point_hull())
+    for before, corner, after in zip(hull[-1:] + hull[:-1], hull, hull[1:] + hull[:1], strict=True):
+        if all(_distance_squared(corner, edge) > _ROUNDING**2 for edge in near):
+            incoming, outgoing = corner - before, after - corner
+            # A hull runs clockwise: a convex corner is a right turn.
+            total -= math.degrees(math.atan2(db.Vector.vprod(incoming, outgoing), incoming.sprod(outgoing)))
+    return round(total, 6)

@@ -1,0 +1,107 @@
+"""The embedded rule engine: rules in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import klayout.db as db
+
+from pytest_iclayout.drc import checks
+from pytest_iclayout.drc.checks import Violation
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.models import Rule, RuleKind
+
+_ONE_LAYER: dict[RuleKind, Callable[[db.Region, int], list[Violation]]] = {
+    RuleKind.WIDTH: checks.width,
+    RuleKind.SPACE: checks.space,
+    RuleKind.AREA: checks.area,
+    RuleKind.HOLE_AREA: checks.hole_area,
+    RuleKind.EXACT_SIZE: checks.exact_size,
+}
+
+_BETWEEN = {RuleKind.SEPARATION: "and", RuleKind.ENCLOSURE: "in", RuleKind.EXTENSION: "beyond"}
+
+
+def run_rules(
+    region_of: Callable[[Layer], db.Region],
+    rules: Iterable[Rule],
+    *,
+    name_of: Callable[[Layer], str] = str,
+    region: db.Box | None = None,
+) -> tuple[Finding, ...]:
+    """Check rules; one finding an edge pair or polygon, in the order of the rules, then by place.
+
+    ``region_of`` gives the merged region of a layer (dbu) and is asked once a layer.  ``region``
+    keeps the findings whose place touches that box (dbu): shapes outside of it still count as
+    neighbours.  ``name_of`` names layers in messages.
+    """
+    regions: dict[Layer, db.Region] = {}
+
+    def merged(layer: Layer) -> db.Region:
+        if layer not in regions:
+            regions[layer] = region_of(layer)
+        return regions[layer]
+
+    findings: list[Finding] = []
+    for rule in rules:
+        violations = [
+            violation
+            for violation in _violations(rule, merged)
+            if region is None or region.touches(violation.place)
+        ]
+        findings.extend(_finding(rule, violation, name_of) for violation in sorted(violations, key=_order))
+    return tuple(findings)
+
+
+def _violations(rule: Rule, merged: Callable[[Layer], db.Region]) -> list[Violation]:
+    layer = merged(rule.layer)
+    if layer.is_empty():
+        return []
+    if rule.other_layer is None:
+        return _ONE_LAYER[rule.kind](layer, rule.value)
+    other = merged(rule.other_layer)
+    if rule.kind is RuleKind.ENCLOSURE:
+        return checks.enclosure(layer, other, rule.value, outside_is_error=rule.outside_is_error)
+    if other.is_empty():
+        return []
+    if rule.kind is RuleKind.SEPARATION:
+        return checks.separation(layer, other, rule.value, overlap_is_error=rule.overlap_is_error)
+    return checks.extension(layer, other, rule.value, outside_is_error=rule.outside_is_error)
+
+
+def _order(violation: Violation) -> tuple[int, int, int, int, float]:
+    box = violation.place
+    return (box.left, box.bottom, box.right, box.top, violation.measured or 0.0)
+
+
+def _finding(rule: Rule, violation: Violation, name_of: Callable[[Layer], str]) -> Finding:
+    return Finding(
+        rule=rule.id,
+        message=_message(rule, violation, name_of),
+        layer=rule.layer,
+        measured=violation.measured,
+        required=rule.value,
+        place=Rect.from_db(violation.place),
+    )
+
+
+def _message(rule: Rule, violation: Violation, name_of: Callable[[Layer], str]) -> str:
+    subject = _named(rule.layer, name_of)
+    if rule.other_layer is not None:
+        subject += f" {_BETWEEN[rule.kind]} {_named(rule.other_layer, name_of)}"
+    quantity = rule.kind.value.replace("_", " ")
+    unit = "dbu²" if rule.kind.is_area else "dbu"
+    if rule.kind is RuleKind.EXACT_SIZE:
+        return f"{subject}: {violation.what}, exactly {rule.value} x {rule.value} dbu required"
+    required = f"at least {rule.value} {unit} required"
+    if violation.measured is None or violation.what is not None:
+        return f"{subject}: {violation.what}, {quantity} of {required}"
+    measured = f"{violation.measured:.3f}".rstrip("0").rstrip(".")
+    return f"{subject}: {quantity} {measured} {unit}, {required}"
+
+
+def _named(layer: Layer, name_of: Callable[[Layer], str]) -> str:
+    name = name_of(layer)
+    return name if name == str(layer) else f"{name} ({layer})"
