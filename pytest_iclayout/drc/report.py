@@ -1,0 +1,189 @@
+"""KLayout report databases (``.lyrdb``): findings written for people to browse, reports of decks read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import klayout.db as db
+from pydantic import BaseModel, ConfigDict
+
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.technology.models import Rule
+
+if TYPE_CHECKING:
+    import klayout.rdb as rdb
+
+
+class ReportError(ValueError):
+    """A file that is no complete report database; the message names it and KLayout's reason."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PlaceUm(NamedTuple):
+    """A bounding box in µm."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+class ReportItem(_Frozen):
+    """One marker: the cell it is in, the bounding box of its shapes, and its texts."""
+
+    cell: str
+    place_um: PlaceUm | None
+    text: str
+
+
+class ReportCategory(_Frozen):
+    """One category, usually a rule, with or without markers.  A category within another one is named
+    by all names on the way to it, joined with dots."""
+
+    name: str
+    description: str
+    items: tuple[ReportItem, ...]
+
+
+class Report(_Frozen):
+    origin: str
+    """The layout that was checked, as the report names it."""
+    generator: str
+    cell: str
+    categories: tuple[ReportCategory, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Markers a category, the empty ones included."""
+        return {category.name: len(category.items) for category in self.categories}
+
+
+def write_report(
+    path: Path,
+    findings: Iterable[Finding],
+    rules: Iterable[Rule],
+    cell: str,
+    dbu_um: float,
+    *,
+    origin: str,
+) -> None:
+    """Write findings as a report database that the KLayout application opens as well.
+
+    Each rule becomes a category, also without findings: what was checked shows.  ``cell`` is the
+    checked cell, ``dbu_um`` the layout's database unit in µm, ``origin`` the checked layout's name.
+    A reader sees the complete file or none.
+    """
+    import klayout.rdb as rdb
+
+    report = rdb.ReportDatabase("")
+    report.description = f"Design rules of {origin}"
+    report.generator = "pytest-iclayout"
+    report.original_file = origin
+    report.top_cell_name = cell
+    cell_id = report.create_cell(cell).rdb_id()
+    categories: dict[str, int] = {}
+
+    def category_of(rule_id: str, description: str) -> int:
+        # Rules of one id on several layers share a category.
+        if rule_id not in categories:
+            category = report.create_category(rule_id)
+            category.description = description
+            categories[rule_id] = category.rdb_id()
+        return categories[rule_id]
+
+    for rule in rules:
+        category_of(rule.id, rule.description)
+    for finding in findings:
+        item = report.create_item(cell_id, category_of(finding.rule, ""))
+        if finding.place is not None:
+            item.add_value(rdb.RdbItemValue(finding.place.to_db().to_dtype(dbu_um)))
+        item.add_value(finding.message)
+    _save(report, path)
+
+
+def read_report(path: Path) -> Report:
+    """Read a report database of this module or of a deck.
+
+    Raises ReportError for a file that is missing, cut off or something else: a report that cannot be
+    read in full says nothing about its layout.
+    """
+    import klayout.rdb as rdb
+
+    report = rdb.ReportDatabase("")
+    try:
+        report.load(str(path))
+    except RuntimeError as error:
+        reason = str(error).removesuffix(" in ReportDatabase.load")
+        raise ReportError(f"{path}: not a complete report database ({reason})") from error
+    items: dict[int, list[ReportItem]] = {}
+    for item in report.each_item():
+        items.setdefault(item.category_id(), []).append(_read_item(item, report))
+    return Report(
+        origin=report.original_file,
+        generator=report.generator,
+        cell=report.top_cell_name,
+        categories=tuple(
+            ReportCategory(
+                name=name,
+                description=category.description,
+                items=tuple(items.get(category.rdb_id(), ())),
+            )
+            for name, category in _walk(report.each_category(), "")
+        ),
+    )
+
+
+def _walk(categories: Iterable[rdb.RdbCategory], prefix: str) -> Iterator[tuple[str, rdb.RdbCategory]]:
+    for category in categories:
+        name = prefix + category.name()
+        yield name, category
+        yield from _walk(category.each_sub_category(), f"{name}.")
+
+
+def _read_item(item: rdb.RdbItem, report: rdb.ReportDatabase) -> ReportItem:
+    values = list(item.each_value())
+    place = db.DBox()
+    for value in values:
+        place += _bounding_box(value)
+    cell = report.cell_by_id(item.cell_id())
+    return ReportItem(
+        cell=cell.name() if cell is not None else "",
+        place_um=None if place.empty() else PlaceUm(place.left, place.bottom, place.right, place.top),
+        text="; ".join(value.string() for value in values if value.is_string()),
+    )
+
+
+def _bounding_box(value: rdb.RdbItemValue) -> db.DBox:
+    if value.is_box():
+        return value.box()
+    if value.is_polygon():
+        return value.polygon().bbox()
+    if value.is_edge_pair():
+        return value.edge_pair().bbox()
+    if value.is_edge():
+        return value.edge().bbox()
+    if value.is_path():
+        return value.path().bbox()
+    return db.DBox()
+
+
+def _save(report: rdb.ReportDatabase, path: Path) -> None:
+    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        report.save(beside)
+        os.fsync(descriptor)
+        # mkstemp's file is for its owner only; a report is an ordinary file.
+        Path(beside).chmod(0o644)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
