@@ -171,6 +171,8 @@ def _bounding_box(value: rdb.RdbItemValue) -> db.DBox:
         return value.edge().bbox()
     if value.is_path():
         return value.path().bbox()
+    if value.is_text():
+        return value.text().bbox()
     return db.DBox()
 
 
