@@ -114,7 +114,7 @@ def exact_size(layer: db.Region, value: int) -> list[Violation]:
         if not polygon.is_box():
             found.append(Violation(None, box, "not an axis-parallel rectangle"))
         elif (box.width(), box.height()) != (value, value):
-            side = max(box.width(), box.height(), key=lambda length: abs(length - value))
+            side = max(box.width(), box.height(), key=lambda length: (abs(length - value), length))
             found.append(Violation(side, box, f"size {box.width()} x {box.height()} dbu"))
     return found
 
