@@ -17,6 +17,7 @@ from pytest_iclayout.session.sketch import Drawing, format_drawing
 
 if TYPE_CHECKING:
     from hypothesis import settings
+    from hypothesis.strategies import SearchStrategy
 
 DEFAULT_EXAMPLES = 50
 """Negatives, and variants, that are tried for one task (spread over the names)."""
@@ -25,7 +26,9 @@ DEFAULT_EXAMPLES = 50
 class GateFailure(Exception):
     """The oracle is wrong: it accepted a negative, or rejected a layout that is right."""
 
-    def __init__(self, message: str, artifact: bytes, drawing: Drawing = (), verdict: Verdict | None = None) -> None:
+    def __init__(
+        self, message: str, artifact: bytes, drawing: Drawing = (), verdict: Verdict | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.artifact = artifact
@@ -74,8 +77,8 @@ class GateSettings:
         assert current is not None
         options: dict[str, Any] = {}
         if not current.derandomize:
-            folder = self.examples_folder
-            options["database"] = None if folder is None else DirectoryBasedExampleDatabase(folder / _slug(key))
+            root = self.examples_folder
+            options["database"] = None if root is None else DirectoryBasedExampleDatabase(root / _slug(key))
         return settings(
             parent=current,
             max_examples=examples,
@@ -126,8 +129,6 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     Raises GateFailure with the smallest accepted negative that Hypothesis finds, and when the checker
     declares no negatives at all.
     """
-    from hypothesis import given
-
     seen: dict[str, set[bytes]] = {}
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
@@ -135,17 +136,10 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     negatives = oracle.checker.negatives(oracle.params, oracle.bench)
     if not negatives:
         raise GateFailure(f"checker {oracle.checker.name} declares no negatives; it may not judge", b"")
+    share = max(1, -(-gate.examples // len(negatives)))
     for name, strategy in sorted(negatives.items()):
-        digests = seen.setdefault(name, set())
-
-        @gate.hypothesis(f"{key}-rejects-{name}", max(1, -(-gate.examples // len(negatives))))
-        @given(strategy)
-        def every_negative_is_rejected(
-            drawing: Drawing, name: str = name, digests: set[bytes] = digests
-        ) -> None:
-            digests.add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
-
-        every_negative_is_rejected()
+        how = gate.hypothesis(f"{key}-rejects-{name}", share)
+        _reject_all(oracle, name, strategy, how, seen.setdefault(name, set()))
     return GateReport({name: len(digests) for name, digests in seen.items()})
 
 
@@ -155,20 +149,25 @@ def quick_check(oracle: Oracle, key: str) -> None:
     Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
     gate was selected.  Raises GateFailure.
     """
-    from hypothesis import given
-
     witness = oracle.witness()
     _must_accept(oracle, oracle.build(witness), "the witness", witness)
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
     for name, strategy in sorted(oracle.checker.negatives(oracle.params, oracle.bench).items()):
+        _reject_all(oracle, name, strategy, _once(), set())
 
-        @_once()
-        @given(strategy)
-        def negative_is_rejected(drawing: Drawing, name: str = name) -> None:
-            _must_reject(oracle, f"the negative {name!r}", drawing)
 
-        negative_is_rejected()
+def _reject_all(
+    oracle: Oracle, name: str, strategy: SearchStrategy[Drawing], how: settings, seen: set[bytes]
+) -> None:
+    from hypothesis import given
+
+    @how
+    @given(strategy)
+    def every_negative_is_rejected(drawing: Drawing) -> None:
+        seen.add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
+
+    every_negative_is_rejected()
 
 
 def _once() -> settings:
@@ -196,7 +195,8 @@ def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:
     artifact = oracle.build(drawing)
     verdict = oracle.judge(artifact)
     if verdict.ok:
-        raise GateFailure(f"checker {oracle.checker.name} accepted {what}, which is wrong", artifact, drawing, verdict)
+        message = f"checker {oracle.checker.name} accepted {what}, which is wrong"
+        raise GateFailure(message, artifact, drawing, verdict)
     return artifact
 
 
