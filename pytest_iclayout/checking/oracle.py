@@ -10,7 +10,7 @@ from pytest_iclayout.drc.engine import run_rules
 from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.io import LayoutFileError
-from pytest_iclayout.geometry.view import LayoutView, UnjudgeableLayoutError, describe_layer, open_view
+from pytest_iclayout.geometry.view import LayoutView, UnjudgeableLayoutError, open_view
 from pytest_iclayout.session.sketch import Drawing, draw
 
 
@@ -44,7 +44,7 @@ class Oracle:
         if isinstance(view, Verdict):
             return Judgement(view)
         rules = self.bench.technology.rule_sets.get(self.bench.rule_set, ())
-        violations = run_rules(view.region, rules, name_of=describe_layer(self.bench.technology))
+        violations = run_rules(view.region, rules, name_of=self.bench.technology.name_of)
         return Judgement(self.checker.check(view, self.params), violations)
 
     def witness(self) -> Drawing:

@@ -20,6 +20,10 @@ _ROUNDING = 1
 """dbu by which a crossing of slanted edges may be off: KLayout snaps it to the grid."""
 
 
+_RESOLUTION = 0.001
+"""Steps (dbu) in which measured lengths are told."""
+
+
 class Violation(NamedTuple):
     """One place that breaks a rule. ``what`` is set where there is no single number to show."""
 
@@ -30,12 +34,12 @@ class Violation(NamedTuple):
 
 def width(layer: db.Region, value: int) -> list[Violation]:
     """Edges that face each other through the inside of a polygon, closer than ``value``."""
-    return _measured(layer.width_check(value))
+    return _measured(layer.width_check(value), value)
 
 
 def space(layer: db.Region, value: int) -> list[Violation]:
     """Edges that face each other through the outside, closer than ``value``: notches included."""
-    return _measured(layer.space_check(value))
+    return _measured(layer.space_check(value), value)
 
 
 def separation(
@@ -47,7 +51,7 @@ def separation(
     With ``overlap_is_error`` each overlap, and each stretch or corner where both touch, is a
     violation of measured separation 0.
     """
-    gaps = _measured(layer.separation_check(other, value))
+    gaps = _measured(layer.separation_check(other, value), value)
     if not overlap_is_error:
         return gaps
     return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other)
@@ -62,7 +66,7 @@ def enclosure(
     uncovered part is a violation, whose measured enclosure is minus the shorter side of the part's
     bounding box (how far a rectangle stands out over an edge).
     """
-    margins = _measured(inner.enclosed_check(outer, value)) if value > 0 else []
+    margins = _measured(inner.enclosed_check(outer, value), value) if value > 0 else []
     if not outside_is_error:
         return margins
     uncovered = [
@@ -87,7 +91,7 @@ def extension(
     if meeting.is_empty():
         return []
     crossings = other.edges().inside_part(meeting)
-    found = _measured(_short_ends(meeting, crossings, value)) if value > 0 else []
+    found = _measured(_short_ends(meeting, crossings, value), value) if value > 0 else []
     if outside_is_error:
         found += [
             Violation(0.0, gate.bbox(), "ends within it")
@@ -119,19 +123,23 @@ def exact_size(layer: db.Region, value: int) -> list[Violation]:
     return found
 
 
-def _measured(pairs: Iterable[db.EdgePair]) -> list[Violation]:
-    return [Violation(_distance(pair.first, pair.second), pair.bbox()) for pair in pairs]
+def _measured(pairs: Iterable[db.EdgePair], value: int) -> list[Violation]:
+    # KLayout snaps the ends of slanted markers to the grid, which may carry them to or past the very
+    # limit that the edges break.
+    below = value - _RESOLUTION
+    return [Violation(min(_distance(pair.first, pair.second), below), pair.bbox()) for pair in pairs]
 
 
 def _distance(a: db.Edge, b: db.Edge) -> float:
     """Shortest distance of two edges, which KLayout's own method gives in whole dbu only.
 
-    Cut off, not rounded, at 1/1000 dbu: what is below a limit never shows as the limit.
+    Cut off, not rounded: what is below a limit never shows as the limit.
     """
     if a.intersects(b):
         return 0.0
     ends = ((a.p1, b), (a.p2, b), (b.p1, a), (b.p2, a))
-    return math.floor(math.sqrt(min(_distance_squared(*end) for end in ends)) * 1000) / 1000
+    exact = math.sqrt(min(_distance_squared(*end) for end in ends))
+    return math.floor(exact * 1000) / 1000
 
 
 def _distance_squared(point: db.Point, edge: db.Edge) -> float:

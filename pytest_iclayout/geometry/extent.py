@@ -38,12 +38,9 @@ def measure(layout: db.Layout, cell: db.Cell) -> Extent:
 
 
 def _measure_one(layout: db.Layout, cell: db.Cell, known: dict[int, Extent]) -> Extent:
-    shapes, box = 0, db.DBox()
-    for index in layout.layer_indexes():
-        own = cell.shapes(index)
-        if not own.is_empty():
-            shapes += own.size()
-            box += db.DBox(own.bbox())
+    # The cell's own box may have wrapped around only where an instance's box, below, is out of range.
+    shapes = sum(cell.shapes(index).size() for index in layout.layer_indexes())
+    box = db.DBox(cell.bbox()) if not cell.bbox().empty() else db.DBox()
     for instance in cell.each_inst():
         child = known[instance.cell_index]
         shapes += child.shapes * max(1, instance.na) * max(1, instance.nb)

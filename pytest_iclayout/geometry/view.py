@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -62,17 +61,8 @@ class LayoutView:
 
     def describe(self, layer: Layer) -> str:
         """``met1 (68/20)``, or ``1/0`` for a layer that the technology does not have."""
-        return describe_layer(self.technology)(layer)
-
-
-def describe_layer(technology: Technology) -> Callable[[Layer], str]:
-    """A function that names layers for people: ``met1 (68/20)``."""
-
-    def describe(layer: Layer) -> str:
-        entry = technology.entry(layer)
+        entry = self.technology.entry(layer)
         return str(layer) if entry is None else f"{entry.name} ({layer})"
-
-    return describe
 
 
 def open_view(

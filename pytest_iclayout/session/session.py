@@ -15,7 +15,7 @@ from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.geometry.io import write_layout
-from pytest_iclayout.geometry.view import LayoutView, describe_layer
+from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.session import drawing, queries
 from pytest_iclayout.session.document import Document
@@ -153,7 +153,7 @@ class LayoutSession:
             raise CommandError(ErrorCode.ENGINE_ERROR, str(error)) from error
         window = None if command.region is None else command.region.to_db()
         self._violations = run_rules(
-            view.region, rules, name_of=describe_layer(self.technology), region=window
+            view.region, rules, name_of=self.technology.name_of, region=window
         )
         return queries.violations_value(self._violations)
 

@@ -1,0 +1,66 @@
+"""Pieces that several checkers share: what they count, and what their negatives are drawn from."""
+
+from __future__ import annotations
+
+import klayout.db as db
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from pytest_iclayout.session.sketch import Drawing, Sketch
+from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.models import Technology
+
+Points = list[tuple[int, int]]
+
+
+def separate_polygons(region: db.Region) -> list[db.Polygon]:
+    """The polygons of a merged region; those that share nothing but a corner are separate ones."""
+    return list(region.merged(True, 0).each())
+
+
+def other_layers(technology: Technology, *layers: Layer) -> SearchStrategy[Layer]:
+    """A layer of the technology that is none of ``layers``."""
+    return st.sampled_from([entry.layer for entry in technology.layers if entry.layer not in layers])
+
+
+def sizes(smallest: int = 1, largest: int = 100_000) -> SearchStrategy[tuple[int, int]]:
+    """Width and height in dbu."""
+    side = st.integers(smallest, largest)
+    return st.tuples(side, side)
+
+
+def sketch_of(shapes: list[tuple[Layer, db.Box]]) -> Sketch:
+    """Rectangles in cell ``top``."""
+    sketch = Sketch()
+    for layer, box in shapes:
+        sketch.rect(layer, box.left, box.bottom, box.right, box.top)
+    return sketch
+
+
+def unplaced(drawing: Drawing) -> Drawing:
+    """The same shapes in a cell that ``top``, now empty, does not place."""
+    moved = Sketch().drawing
+    for command in drawing:
+        key = "name" if command.op == "create_cell" else "cell"
+        if getattr(command, key) == "top":
+            command = command.model_copy(update={key: "lost"})
+        moved += (command,)
+    return moved
+
+
+def polygon_of_area(area: int, width: int) -> Points:
+    """A rectangle of ``width`` dbu and whole rows that cover ``area`` dbu², the last row cut short to fit."""
+    width = min(width, area)
+    height, rest = divmod(area, width)
+    if rest == 0:
+        return [(0, 0), (width, 0), (width, height), (0, height)]
+    return [(0, 0), (width, 0), (width, height), (rest, height), (rest, height + 1), (0, height + 1)]
+
+
+def halves(box: db.Box, permille: int) -> tuple[db.Box, db.Box]:
+    """Two boxes that abut and make up ``box``, cut across its longer side, which is 2 dbu or more."""
+    if box.width() >= box.height():
+        at = box.left + 1 + (box.width() - 2) * permille // 1000
+        return db.Box(box.left, box.bottom, at, box.top), db.Box(at, box.bottom, box.right, box.top)
+    at = box.bottom + 1 + (box.height() - 2) * permille // 1000
+    return db.Box(box.left, box.bottom, box.right, at), db.Box(box.left, at, box.right, box.top)

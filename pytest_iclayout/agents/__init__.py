@@ -1,0 +1,1 @@
+"""Agents: the protocol, and those that come with the plugin."""

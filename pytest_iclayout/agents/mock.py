@@ -1,0 +1,69 @@
+"""mock: a deterministic stand-in for a model, which needs neither money nor a network.
+
+It plays scripts: for each task the commands of one or more turns.  Some scripts are wrong at first
+and are put right in a later turn, so that propose, verify and correct are all exercised: a turn with
+``expects`` is only played when the feedback says that.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_iclayout.agents.protocol import AgentUnavailable, LayoutTools, Proposal, Turn
+from pytest_iclayout.suite.context import TaskContext
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ScriptTurn(BaseModel):
+    """``expects`` is text that the feedback before this turn must hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    expects: str = ""
+    commands: tuple[dict[str, Any], ...] = Field(min_length=1)
+
+
+class MockAgent:
+    name = "mock"
+    backend = "mock"
+
+    def start(self, context: TaskContext) -> _MockSession:
+        turns = scripts().get(context.task_id)
+        if turns is None:
+            raise AgentUnavailable(f"mock has no script for {context.task_id}; it plays the bundled suite's tasks")
+        return _MockSession(turns)
+
+
+class _MockSession:
+    def __init__(self, turns: tuple[ScriptTurn, ...]) -> None:
+        self._turns = turns
+
+    def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
+        if turn.iteration > len(self._turns):
+            return Proposal(gives_up=True, note="the script is at its end")
+        script = self._turns[turn.iteration - 1]
+        feedback = "" if turn.feedback is None else turn.feedback.as_text()
+        if script.expects not in feedback:
+            return Proposal(gives_up=True, note=f"expected feedback with {script.expects!r}")
+        for command in script.commands:
+            layout.execute(command)
+        return Proposal()
+
+
+@cache
+def scripts() -> dict[str, tuple[ScriptTurn, ...]]:
+    """The scripts by task id, from ``mock_scripts.toml`` beside this module."""
+    text = (resources.files(__package__) / "mock_scripts.toml").read_text(encoding="utf-8")
+    return {
+        task_id: tuple(ScriptTurn.model_validate(turn) for turn in turns)
+        for task_id, turns in tomllib.loads(text).items()
+    }

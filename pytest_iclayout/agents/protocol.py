@@ -1,0 +1,98 @@
+"""What an agent is to the trial runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.session.transcript import Outcome
+from pytest_iclayout.suite.context import TaskContext
+
+_MOST_LINES = 20
+"""Findings of one kind that are told to an agent; a layout of wrong shapes can have thousands."""
+
+
+class AgentUnavailable(Exception):
+    """The agent cannot be run at all: program missing, not authenticated, nothing recorded. The trial is *not run*."""
+
+
+class Feedback(BaseModel):
+    """What was wrong after an iteration.
+
+    ``findings`` are the verdict's, ``violations`` those of the task's rule set, ``errors`` the
+    messages of commands that failed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    iteration: int
+    findings: tuple[Finding, ...] = ()
+    violations: tuple[Finding, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def as_text(self) -> str:
+        """Plain text for a model; places and lengths in dbu."""
+        sections = [
+            ("The task is not fulfilled yet:", [str(one) for one in self.findings]),
+            ("Design-rule violations:", [str(one) for one in self.violations]),
+            ("Commands that failed and changed nothing:", list(self.errors)),
+        ]
+        lines = [f"After iteration {self.iteration}:"]
+        for title, entries in sections:
+            if entries:
+                lines += [title, *(f"  {entry}" for entry in entries[:_MOST_LINES])]
+                if len(entries) > _MOST_LINES:
+                    lines.append(f"  ... and {len(entries) - _MOST_LINES} more")
+        return "\n".join(lines) + "\n"
+
+
+class Turn(BaseModel):
+    """One iteration's call: ``iteration`` counts from 1; ``feedback`` is None in the first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    iteration: int
+    feedback: Feedback | None = None
+
+
+class Proposal(BaseModel):
+    """The end of an agent's turn. ``gives_up`` ends the trial; ``note`` goes into the record."""
+
+    model_config = ConfigDict(frozen=True)
+
+    gives_up: bool = False
+    note: str = ""
+
+
+class LayoutTools(Protocol):
+    """All that an agent can do to a layout."""
+
+    def execute(self, command: Mapping[str, Any]) -> Outcome:
+        """Carry out one command in its JSON form."""
+        ...
+
+
+class AgentSession(Protocol):
+    """An agent at work on one task."""
+
+    def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
+        """Draw or correct through ``layout``; return when the layout is to be judged.
+
+        Raises AgentUnavailable when the agent cannot run at all; any other exception makes the trial
+        an error of the infrastructure, never a failure of the agent.
+        """
+        ...
+
+
+class Agent(Protocol):
+    """``name`` is what stands in item ids and records; ``backend`` as result records of the field have it."""
+
+    name: str
+    backend: str
+
+    def start(self, context: TaskContext) -> AgentSession:
+        """Begin a task. Raises AgentUnavailable."""
+        ...

@@ -1,0 +1,48 @@
+"""replay:DIR: plays recorded transcripts, one a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_iclayout.agents.protocol import AgentUnavailable, LayoutTools, Proposal, Turn
+from pytest_iclayout.session.transcript import Transcript, parse_transcript
+from pytest_iclayout.suite.context import TaskContext
+from pytest_iclayout.suite.files import read_text
+
+
+class ReplayAgent:
+    """Finds ``<task id>.transcript.jsonl`` below DIR, or a transcript in a folder named after the task."""
+
+    backend = "replay"
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._folder = folder
+
+    def start(self, context: TaskContext) -> _ReplaySession:
+        found = find_transcripts(self._folder, context.task_id)
+        if not found:
+            raise AgentUnavailable(f"no transcript of {context.task_id} below {self._folder}")
+        if len(found) > 1:
+            listed = ", ".join(str(path) for path in found[:5])
+            raise AgentUnavailable(f"{len(found)} transcripts of {context.task_id}: {listed}; name a narrower folder")
+        return _ReplaySession(parse_transcript(read_text(found[0]), str(found[0])))
+
+
+class _ReplaySession:
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+
+    def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
+        for recorded in self._transcript.commands:
+            # What failed then changed nothing, and must change nothing now.
+            if recorded.outcome.err is None:
+                layout.execute(recorded.command)
+        return Proposal(gives_up=True, note=f"played {self._transcript.origin}")
+
+
+def find_transcripts(folder: Path, task_id: str) -> list[Path]:
+    """Transcripts of a task below a folder, sorted: the field's file names, and those of our own results."""
+    named = folder.rglob(f"{task_id}.transcript.jsonl")
+    ours = folder.rglob(f"{task_id}/*.transcript.jsonl")
+    return sorted({*named, *ours})

@@ -1,0 +1,161 @@
+"""Task files as pytest collectors, and the items that they yield."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
+from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun
+from pytest_iclayout.options import agents, checkers, settings_key
+from pytest_iclayout.suite.files import SuiteError
+from pytest_iclayout.suite.manifest import (
+    MANIFEST_NAME,
+    Suite,
+    is_suite_manifest,
+    load_suite,
+    suite_above,
+    suite_of_folder,
+)
+from pytest_iclayout.suite.task import Task, is_task_file, load_task
+
+if TYPE_CHECKING:
+    from _pytest._code.code import TerminalRepr
+
+    from pytest_iclayout.agents.protocol import Agent
+
+_ids_key = pytest.StashKey[dict[Path, dict[str, Path]]]()
+"""Task ids seen, with their files, for each suite folder."""
+
+
+def collect_toml(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A collector for a task file or a suite's manifest; None for any other TOML file."""
+    if file_path.name == MANIFEST_NAME:
+        if is_suite_manifest(file_path):
+            return ManifestFile.from_parent(parent, path=file_path)
+        return None
+    try:
+        suite = _suite_above(file_path, parent.config)
+    except SuiteError:
+        # The manifest's own collector says what is wrong with it; the task's says that it is.
+        return TaskFile.from_parent(parent, path=file_path)
+    if parent.session.isinitpath(file_path) or is_task_file(file_path, suite):
+        return TaskFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _suite_above(file_path: Path, config: pytest.Config) -> Suite | None:
+    inside = file_path.is_relative_to(config.rootpath)
+    return suite_above(file_path.parent, config.rootpath if inside else Path(file_path.anchor))
+
+
+class ManifestFile(pytest.File):
+    """A suite's manifest: yields no items, but is an error when a task that it lists has no file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        try:
+            suite = load_suite(self.path)
+        except SuiteError as error:
+            raise self.CollectError(str(error)) from error
+        files = {path.stem for path in self.path.parent.rglob("*.toml")}
+        missing = [task_id for task_id in suite.tasks if task_id not in files]
+        if missing:
+            raise self.CollectError(f"{self.path}: tasks: no file for {', '.join(missing)}")
+        return iter(())
+
+
+class TaskFile(pytest.File):
+    """One task file: an item for each agent and the two items of the gate."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        try:
+            task = self._load()
+        except SuiteError as error:
+            raise self.CollectError(str(error)) from error
+        for agent in agents(self.config):
+            yield self._item(f"solve[{agent.name}]", "solve", _solve, task, agent)
+        yield self._item("accepts", "gate", _accepts, task)
+        yield self._item("rejects", "gate", _rejects, task)
+
+    def _load(self) -> Task:
+        suite = _suite_above(self.path, self.config) or suite_of_folder(self.path.parent)
+        task = load_task(self.path, suite, checkers(self.config))
+        ids = self.session.stash.setdefault(_ids_key, {}).setdefault(suite.folder, {})
+        other = ids.setdefault(task.id, self.path)
+        if other != self.path:
+            raise SuiteError(f"{self.path}: id: {task.id!r} is the id of {other} already; ids are unique in a suite")
+        return task
+
+    def _item(
+        self, name: str, marker: str, run: Callable[..., None], task: Task, agent: Agent | None = None
+    ) -> TaskItem:
+        item: TaskItem = TaskItem.from_parent(self, name=name, callobj=run, task=task, agent=agent)
+        item.add_marker(marker)
+        # -k tier1 and -k <checker> also work where the files of all tiers share a folder.
+        item.extra_keyword_matches.update((f"tier{task.spec.tier}", task.oracle.checker.name))
+        return item
+
+
+class TaskItem(pytest.Function):
+    """A test function of the plugin bound to a task (and, for ``solve``, an agent)."""
+
+    def __init__(self, *, task: Task, agent: Agent | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.task = task
+        self.agent = agent
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        return self.path, None, self.name
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
+    ) -> str | TerminalRepr:
+        # What a trial or the gate found is the message; where in the plugin it was raised helps nobody.
+        if isinstance(excinfo.value, (GateFailure, TrialFailed, TrialError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, *args, **kwargs)
+
+
+def _solve(agent_session: TrialRun) -> None:
+    agent_session.run().require_passed()
+
+
+def _accepts(request: pytest.FixtureRequest, task: Task, checker: Oracle) -> None:
+    _gate(request, task, checker, check_accepts)
+
+
+def _rejects(request: pytest.FixtureRequest, task: Task, checker: Oracle) -> None:
+    _gate(request, task, checker, check_rejects)
+
+
+def _gate(request: pytest.FixtureRequest, task: Task, oracle: Oracle, check: Callable[..., Any]) -> None:
+    settings = request.config.stash[settings_key]
+    gate = GateSettings(settings.gate_examples, settings.results.parent / "examples")
+    try:
+        report = check(oracle, f"{task.suite.name}-{task.id}", gate)
+    except GateFailure as error:
+        _attach_picture(request, task, error)
+        raise
+    request.node.user_properties.append(("iclayout_gate", f"{report.total} layouts: {report}"))
+
+
+def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFailure) -> None:
+    """Draw the layout that the oracle got wrong, and name the file in the failure."""
+    from pytest_iclayout.trial.picture import picture_of
+    from pytest_iclayout.trial.record import file_name, write_atomically
+
+    picture = picture_of(task, failure.artifact, () if failure.verdict is None else failure.verdict.findings)
+    if picture is None:
+        return
+    folder = request.config.stash[settings_key].results.parent / "gate" / file_name(task.suite.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{file_name(task.id)}-{request.node.name}.png"
+    write_atomically(path, picture)
+    failure.message += f"\npicture: {path}"
+
+

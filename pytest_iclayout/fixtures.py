@@ -1,0 +1,155 @@
+"""Public fixtures: task, checker, layout_session, agent_session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_iclayout.options import agents, checkers, settings_key
+
+if TYPE_CHECKING:
+    from pytest_iclayout.agents.protocol import Agent
+    from pytest_iclayout.checking.oracle import Oracle
+    from pytest_iclayout.session.session import LayoutSession
+    from pytest_iclayout.suite.task import Task
+    from pytest_iclayout.trial.record import TrialRecord
+
+TRIAL_PROPERTY = "iclayout_trial"
+"""Name of the user property that carries a trial's record, as JSON, from any process to the terminal."""
+
+
+class TrialFailed(AssertionError):
+    """The checker rejected what the agent made."""
+
+
+class TrialError(Exception):
+    """No valid verdict could be had: the trouble is the infrastructure's."""
+
+
+class TrialResult:
+    """A finished, recorded trial."""
+
+    def __init__(self, record: TrialRecord, path: Path) -> None:
+        self.record = record
+        self.path = path
+
+    def require_passed(self) -> None:
+        """Return when the checker accepted; raises TrialFailed or TrialError, or skips the test when the
+        agent could not be run."""
+        from pytest_iclayout.trial.outcomes import OutcomeKind
+
+        record = self.record
+        if record.outcome is OutcomeKind.PASSED:
+            return
+        if record.outcome is OutcomeKind.NOT_RUN:
+            pytest.skip(f"not run: {record.reason}")
+        lines = [
+            f"{record.agent} at {record.task_id}: {record.outcome.value}"
+            + (f" after {record.iterations} iteration(s)" if record.iterations else ""),
+            record.reason,
+            *([f"note: {record.note}"] if record.note else []),
+            *([f"picture: {self.path.parent / record.picture}"] if record.picture else []),
+            f"record: {self.path}",
+        ]
+        message = "\n".join(lines)
+        raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
+
+
+class TrialRun:
+    """One agent at one task, started by :meth:`run`."""
+
+    def __init__(self, request: pytest.FixtureRequest, task: Task, agent: Agent) -> None:
+        self._request = request
+        self.task = task
+        self.agent = agent
+
+    def run(self) -> TrialResult:
+        """Let the agent work, judge what it made and write the record; returns the result, whatever it is.
+
+        Raises TrialError when the record cannot be written: an unrecorded trial did not happen.
+        """
+        from pytest_iclayout.trial.outcomes import OutcomeKind
+        from pytest_iclayout.trial.picture import picture_of
+        from pytest_iclayout.trial.record import record_path, write_record
+        from pytest_iclayout.trial.runner import TrialSettings, run_trial
+
+        settings = self._request.config.stash[settings_key]
+        trial = run_trial(
+            self.task,
+            self.agent,
+            TrialSettings(settings.max_iterations, settings.run_id),
+            nodeid=self._request.node.nodeid,
+        )
+        record, attachments = trial.record, trial.attachments
+        if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
+            picture = picture_of(self.task, attachments.gds, record.verdict.findings)
+            attachments = attachments.model_copy(update={"png": picture})
+        path = record_path(settings.results, record.suite, record.task_id, record.agent)
+        try:
+            record = write_record(path, record, attachments)
+        except OSError as error:
+            raise TrialError(
+                f"{record.agent} at {record.task_id}: the record could not be written to {path}: {error.strerror}"
+            ) from error
+        self._request.node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
+        return TrialResult(record, path)
+
+
+def _item_task(request: pytest.FixtureRequest) -> Task | None:
+    found: Task | None = getattr(request.node, "task", None)
+    return found
+
+
+@pytest.fixture
+def task(request: pytest.FixtureRequest) -> Task:
+    """The task of a collected item, or of the marker ``layout_task(path)`` of a test of one's own.
+
+    A relative path is taken from the test file's folder.
+    """
+    own = _item_task(request)
+    if own is not None:
+        return own
+    marker = request.node.get_closest_marker("layout_task")
+    if marker is None or len(marker.args) != 1:
+        pytest.fail("the task fixture needs @pytest.mark.layout_task('path/to/task.toml')", pytrace=False)
+    from pytest_iclayout.suite.files import SuiteError
+    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+    from pytest_iclayout.suite.task import load_task
+
+    path = (request.path.parent / marker.args[0]).resolve()
+    try:
+        suite = suite_above(path.parent, Path(path.anchor)) or suite_of_folder(path.parent)
+        return load_task(path, suite, checkers(request.config))
+    except SuiteError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture
+def checker(task: Task) -> Oracle:
+    """The task's checker bound to its parameters: ``checker.judge(gds_bytes)`` gives a Verdict."""
+    return task.oracle
+
+
+@pytest.fixture
+def layout_session(request: pytest.FixtureRequest) -> LayoutSession:
+    """A fresh layout session, in the task's technology where the test has one, else SKY130."""
+    from pytest_iclayout.session.session import LayoutSession
+
+    if _item_task(request) is None and request.node.get_closest_marker("layout_task") is None:
+        return LayoutSession()
+    task: Task = request.getfixturevalue("task")
+    return LayoutSession(technology=task.technology, rule_set=task.oracle.bench.rule_set)
+
+
+@pytest.fixture
+def agent_session(request: pytest.FixtureRequest, task: Task) -> TrialRun:
+    """An agent ready for the task: ``agent_session.run().require_passed()``.
+
+    A test of one's own that asks for it runs once for each ``--agent``.
+    """
+    agent: Agent | None = getattr(request.node, "agent", None)
+    if agent is None:
+        agent = agents(request.config)[request.param]
+    return TrialRun(request, task, agent)

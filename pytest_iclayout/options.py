@@ -1,0 +1,168 @@
+"""Command line, ini values and what is made of them at the start of a run."""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_iclayout.agents.protocol import Agent
+    from pytest_iclayout.checking.registry import CheckerRegistry
+
+DEFAULT_RESULTS = ".iclayout/results"
+DEFAULT_GATE_EXAMPLES = 50
+
+MARKERS = (
+    "solve: an agent solves a layout task (collected from a task file, one for each --agent)",
+    "gate: a task's oracle accepts its witness (accepts) and rejects its negatives (rejects)",
+    "layout_task(path): the task file that the fixtures task, checker and agent_session of a test work on",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The plugin's part of the configuration, validated."""
+
+    agent_specs: tuple[str, ...]
+    max_iterations: int
+    gate_examples: int
+    results: Path
+    run_id: str
+
+
+settings_key = pytest.StashKey[Settings]()
+_checkers_key = pytest.StashKey["CheckerRegistry"]()
+_agents_key = pytest.StashKey["tuple[Agent, ...]"]()
+
+
+def _at_least_one(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("iclayout", "integrated-circuit layout tasks (pytest-iclayout)")
+    group.addoption(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="AGENT",
+        help="let this agent solve the tasks; may be given several times. mock: plays scripts, needs no model. "
+        "oracle: plays each checker's witness (all must pass). nop: does nothing (all must fail). "
+        "replay:DIR: plays the transcripts below DIR. Without --agent only the gate runs. "
+        "Example: pytest --agent=mock -k tier1",
+    )
+    group.addoption(
+        "--max-iterations",
+        type=_at_least_one,
+        default=4,
+        metavar="N",
+        help="propose-verify-correct iterations that an agent has for a task (default: 4)",
+    )
+    group.addoption(
+        "--gate-examples",
+        type=_at_least_one,
+        default=None,
+        metavar="N",
+        help="negatives, and variants, that the gate tries for each task, spread over their names "
+        f"(default: the ini value iclayout_gate_examples, else {DEFAULT_GATE_EXAMPLES})",
+    )
+    group.addoption(
+        "--iclayout-results",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="folder of trial records; a later run of the same task and agent replaces its record "
+        f"(default: the ini value iclayout_results, else {DEFAULT_RESULTS} below the rootdir)",
+    )
+    parser.addini("iclayout_results", f"folder of trial records (default: {DEFAULT_RESULTS})", default="")
+    parser.addini("iclayout_gate_examples", f"as --gate-examples (default: {DEFAULT_GATE_EXAMPLES})", default="")
+
+
+def configure(config: pytest.Config) -> None:
+    """Register markers and validate the options. Raises pytest.UsageError."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    config.stash[settings_key] = Settings(
+        agent_specs=tuple(dict.fromkeys(config.getoption("agent"))),
+        max_iterations=config.getoption("max_iterations"),
+        gate_examples=_gate_examples(config),
+        results=_results_folder(config),
+        run_id=_run_id(config),
+    )
+    if config.getoption("agent"):
+        agents(config)
+
+
+def checkers(config: pytest.Config) -> CheckerRegistry:
+    """All checkers: the plugin's own and those of the hook. Raises pytest.UsageError."""
+    if _checkers_key not in config.stash:
+        from iclayout_checkers import CHECKERS
+        from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
+
+        registry = CheckerRegistry(CHECKERS)
+        try:
+            for found in config.hook.pytest_iclayout_checkers(config=config):
+                registry.add(found)
+        except CheckerError as error:
+            raise pytest.UsageError(str(error)) from error
+        config.stash[_checkers_key] = registry
+    return config.stash[_checkers_key]
+
+
+def agents(config: pytest.Config) -> tuple[Agent, ...]:
+    """The agents of ``--agent``, in order. Raises pytest.UsageError."""
+    if _agents_key not in config.stash:
+        from pytest_iclayout.agents.registry import AgentNameError, AgentRegistry
+
+        registry = AgentRegistry()
+        try:
+            for found in config.hook.pytest_iclayout_agents(config=config):
+                registry.add(found)
+            made = tuple(registry.make(spec) for spec in config.stash[settings_key].agent_specs)
+        except AgentNameError as error:
+            raise pytest.UsageError(f"--agent: {error}") from error
+        config.stash[_agents_key] = made
+    return config.stash[_agents_key]
+
+
+def parametrize_agents(metafunc: pytest.Metafunc) -> None:
+    """A test of one's own that asks for ``agent_session`` runs once for each ``--agent``."""
+    if "agent_session" in metafunc.fixturenames:
+        specs = metafunc.config.stash[settings_key].agent_specs
+        metafunc.parametrize("agent_session", range(len(specs)), ids=list(specs), indirect=True)
+
+
+def _gate_examples(config: pytest.Config) -> int:
+    given: Any = config.getoption("gate_examples")
+    if given is not None:
+        return int(given)
+    text = config.getini("iclayout_gate_examples")
+    try:
+        return _at_least_one(text) if text else DEFAULT_GATE_EXAMPLES
+    except argparse.ArgumentTypeError as error:
+        raise pytest.UsageError(f"ini value iclayout_gate_examples: {error}") from error
+
+
+def _results_folder(config: pytest.Config) -> Path:
+    given: Path = config.getoption("iclayout_results") or Path(config.getini("iclayout_results") or DEFAULT_RESULTS)
+    base = config.invocation_params.dir if config.getoption("iclayout_results") else config.rootpath
+    folder = base / given
+    if folder.exists() and not folder.is_dir():
+        raise pytest.UsageError(f"--iclayout-results: {folder} is not a folder")
+    return folder
+
+
+def _run_id(config: pytest.Config) -> str:
+    worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)  # xdist.XdistHooks puts it there
+    return uuid.uuid4().hex if worker_input is None else str(worker_input["iclayout_run_id"])

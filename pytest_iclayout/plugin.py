@@ -1,0 +1,76 @@
+"""The pytest plugin: hooks only, each of which delegates.
+
+Loaded by every pytest run on an installation, so nothing heavy is imported here: the models,
+klayout and Hypothesis come in with the first task file that is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_iclayout import options, terminal, xdist
+from pytest_iclayout.fixtures import agent_session, checker, layout_session, task
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+__all__ = ["agent_session", "checker", "layout_session", "task"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from pytest_iclayout import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    options.configure(config)
+    if xdist.is_installed(config):
+        config.pluginmanager.register(xdist.XdistHooks(config), "iclayout-xdist")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".toml":
+        return None
+    from pytest_iclayout import collect
+
+    return collect.collect_toml(file_path, parent)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    options.parametrize_agents(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    terminal.annotate(item, call, report)
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    return terminal.test_status(report)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return terminal.header(config)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    terminal.summarize(terminalreporter, config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    terminal.set_exit_status(session, exitstatus)
+

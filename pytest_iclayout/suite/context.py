@@ -1,0 +1,82 @@
+"""What an agent is shown of a task: everything that it needs, nothing of how it is judged."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_iclayout.suite.task import Task
+from pytest_iclayout.technology.models import Rule, RuleKind, Technology
+
+_RULE_WORDS = {
+    RuleKind.WIDTH: "{layer} is at least {value} wide",
+    RuleKind.SPACE: "{layer} shapes and notches are at least {value} apart",
+    RuleKind.SEPARATION: "{layer} and {other} are at least {value} apart",
+    RuleKind.ENCLOSURE: "{layer} lies within {other} by at least {value} on every side",
+    RuleKind.EXTENSION: "{layer} reaches beyond {other} by at least {value} where it crosses it",
+    RuleKind.AREA: "each {layer} polygon covers at least {value}",
+    RuleKind.HOLE_AREA: "each hole in {layer} covers at least {value}",
+    RuleKind.EXACT_SIZE: "each {layer} polygon is a square of exactly {value} x {value}",
+}
+
+
+class TaskContext(BaseModel):
+    """The task's prompt and technology, as data and, by :meth:`as_text`, as text for a model."""
+
+    model_config = ConfigDict(frozen=True)
+
+    task_id: str
+    prompt: str
+    technology: Technology
+    rule_set: str
+    max_iterations: int
+
+    def as_text(self) -> str:
+        """The whole context in plain text; all numbers in dbu."""
+        technology = self.technology
+        lines = [
+            f"Task {self.task_id}",
+            "",
+            self.prompt.strip(),
+            "",
+            f"Technology {technology.name}: 1 dbu is {1000 / technology.dbu_per_micron:g} nm. "
+            "Coordinates and lengths in commands are integers in dbu.",
+            "",
+            "Layers (layer/datatype name):",
+            *(f"  {entry.layer} {entry.name}" for entry in technology.layers),
+            "",
+            "Connections (a cut joins the two conductors where it overlaps both):",
+            *_connection_lines(technology),
+            "",
+            "Design rules:",
+            *(f"  {rule.id}: {_rule_line(rule, technology)}" for rule in technology.rule_set(self.rule_set)),
+            "",
+            f"You have {self.max_iterations} iteration(s): after each one you are told what is still wrong.",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def context_of(task: Task, max_iterations: int) -> TaskContext:
+    """The context of a task. Built from an explicit choice of fields: a new field of a task is not shown by accident."""
+    return TaskContext(
+        task_id=task.id,
+        prompt=task.spec.prompt,
+        technology=task.technology,
+        rule_set=task.oracle.bench.rule_set,
+        max_iterations=max_iterations,
+    )
+
+
+def _connection_lines(technology: Technology) -> list[str]:
+    return [
+        f"  {technology.name_of(one.bottom)} - {technology.name_of(one.top)}"
+        + (" (overlap)" if one.cut is None else f" through {technology.name_of(one.cut)} ({one.cut})")
+        for one in technology.connections
+    ]
+
+
+def _rule_line(rule: Rule, technology: Technology) -> str:
+    return _RULE_WORDS[rule.kind].format(
+        layer=technology.name_of(rule.layer),
+        other="" if rule.other_layer is None else technology.name_of(rule.other_layer),
+        value=f"{rule.value} dbu²" if rule.kind.is_area else f"{rule.value} dbu",
+    )

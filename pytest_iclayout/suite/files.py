@@ -1,0 +1,38 @@
+"""Reading TOML files whole, with errors that name the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class SuiteError(ValueError):
+    """A file of a suite that cannot be used; the message names the file and the key or line."""
+
+
+def read_text(path: Path) -> str:
+    """Raises SuiteError for a file that is missing, empty or not UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SuiteError(f"{path}: cannot be read: {error.strerror}") from error
+    if not data.strip():
+        raise SuiteError(f"{path}: the file is empty")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SuiteError(f"{path}: not UTF-8 text (byte {error.start})") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Raises SuiteError as :func:`read_text` does, and for text that is not TOML."""
+    try:
+        return tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SuiteError(f"{path}: not TOML: {error}") from error

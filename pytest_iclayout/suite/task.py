@@ -1,0 +1,195 @@
+"""Layout tasks: the file's model and the loaded, bound task."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+
+from pytest_iclayout.checking.checker import Bench
+from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
+from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
+from pytest_iclayout.geometry.intent import Intent
+from pytest_iclayout.session.sketch import Drawing, Sketch
+from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
+from pytest_iclayout.suite.manifest import Suite
+from pytest_iclayout.technology.errors import explain
+from pytest_iclayout.technology.layers import LayerRef
+from pytest_iclayout.technology.load import builtin_names, builtin_technology, load_technology
+from pytest_iclayout.technology.models import Technology, TechnologyError
+from pytest_iclayout.technology.text import parse_technology_text
+
+_TASK_KEY = re.compile(rb"^\s*(checker|prompt|tier|id)\s*=", re.MULTILINE)
+
+
+def _intent_from_text(value: Any) -> Any:
+    return Intent.model_validate_json(value) if isinstance(value, str) else value
+
+
+def _checker_from_file(value: Any) -> Any:
+    if isinstance(value, str):
+        return parse_checker_string(value)
+    if isinstance(value, dict):
+        return {"name": value.get("name"), "params": {key: one for key, one in value.items() if key != "name"}}
+    return value
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rectangle(_Frozen):
+    """One rectangle of a two-way vector: ``rect`` is [x0, y0, x1, y1] in dbu."""
+
+    layer: LayerRef
+    rect: tuple[int, int, int, int]
+
+    @field_validator("rect")
+    @classmethod
+    def _is_ordered(cls, rect: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+        if rect[0] >= rect[2] or rect[1] >= rect[3]:
+            raise ValueError(f"{list(rect)} is no rectangle; write [x0, y0, x1, y1] with x0 < x1 and y0 < y1")
+        return rect
+
+
+class TwoWay(_Frozen):
+    """Layouts (all rectangles of a list together) that the checker must accept and must reject."""
+
+    good: tuple[Rectangle, ...] = ()
+    bad: tuple[Rectangle, ...] = ()
+
+
+class LayoutTaskFile(_Frozen):
+    """A layout task as it stands in a TOML file.
+
+    The first seven keys are the published suite's; ``checker`` is also read as a table
+    (``{name = ..., key = value}``) and ``intent`` as a table of the same shape as its JSON.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.\-]+$", max_length=200)
+    tier: int = Field(ge=1, le=99, strict=True)
+    prompt: str = Field(min_length=1)
+    technology: str = Field(min_length=1)
+    checker: Annotated[CheckerSpec, BeforeValidator(_checker_from_file)]
+    intent: Annotated[Intent, BeforeValidator(_intent_from_text)] | None = None
+    refinement: str | None = None
+    cell: str | None = Field(default=None, min_length=1)
+    """The judged cell; left out: the only top cell, or ``top`` among several."""
+    rule_set: str = "published"
+    provenance: dict[str, Any] | None = None
+    """Where a mined candidate came from; takes no part in judging."""
+    two_way: TwoWay = TwoWay()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A loaded task: its file, its suite, and the oracle that judges it."""
+
+    spec: LayoutTaskFile
+    suite: Suite
+    path: Path
+    oracle: Oracle
+
+    @property
+    def id(self) -> str:
+        return self.spec.id
+
+    @property
+    def technology(self) -> Technology:
+        return self.oracle.bench.technology
+
+
+def is_task_file(path: Path, suite: Suite | None) -> bool:
+    """Whether a TOML file is meant to be a layout task.
+
+    In a suite: every file but those that are whole and have none of a task's main keys (a technology,
+    say), so that a damaged task is an error and not silence.  Elsewhere: those with two of the keys.
+    """
+    if suite is not None and path.stem in suite.tasks:
+        return True
+    try:
+        keys = {match[1] for match in _TASK_KEY.finditer(path.read_bytes()[:65536])}
+    except OSError:
+        return suite is not None
+    if suite is None or keys:
+        return len(keys) >= (2 if suite is None else 1)
+    try:
+        read_toml(path)
+    except SuiteError:
+        return True
+    return False
+
+
+def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
+    """Load and bind a task file. Raises SuiteError that names the file and the key."""
+    try:
+        spec = LayoutTaskFile.model_validate(read_toml(path))
+    except ValidationError as error:
+        keys = ", ".join(LayoutTaskFile.model_fields)
+        raise SuiteError(f"{path}: {explain(error)}; keys are {keys}") from error
+    try:
+        bench = Bench(technology=_technology_of(path, spec.technology), rule_set=spec.rule_set)
+        bench.rules  # noqa: B018  (an unknown rule set is an error of the file)
+    except TechnologyError as error:
+        raise SuiteError(f"{path}: technology: {error}") from error
+    try:
+        checker, params = registry.bind(_with_intent(spec, registry), bench)
+    except CheckerError as error:
+        raise SuiteError(f"{path}: {error}") from error
+    cell = spec.cell or "top"
+    return Task(
+        spec=spec,
+        suite=suite,
+        path=path,
+        oracle=Oracle(
+            checker,
+            params,
+            bench,
+            spec.cell,
+            good=_vector(spec.two_way.good, cell),
+            bad=_vector(spec.two_way.bad, cell),
+        ),
+    )
+
+
+def _with_intent(spec: LayoutTaskFile, registry: CheckerRegistry) -> CheckerSpec:
+    takes_intent = "intent" in registry.get(spec.checker.name).params_model.model_fields
+    if spec.intent is None and not takes_intent:
+        return spec.checker
+    if spec.intent is None:
+        raise CheckerError(f"intent: checker {spec.checker.name} needs it, and it is not given")
+    if not takes_intent:
+        raise CheckerError(f"intent: checker {spec.checker.name} does not take one")
+    return CheckerSpec(name=spec.checker.name, params={**spec.checker.params, "intent": spec.intent})
+
+
+def _vector(rectangles: tuple[Rectangle, ...], cell: str) -> tuple[Drawing, ...]:
+    if not rectangles:
+        return ()
+    sketch = Sketch(cell)
+    for one in rectangles:
+        sketch.rect(one.layer, *one.rect)
+    return (sketch.drawing,)
+
+
+def _technology_of(task_path: Path, name: str) -> Technology:
+    beside = task_path.parent / name
+    if beside.is_file():
+        return _technology_file(beside.resolve(), beside.stat().st_mtime_ns)
+    if name in builtin_names():
+        return builtin_technology(name)
+    raise TechnologyError(
+        f"{name!r} is no file beside the task and no built-in technology; built in are {', '.join(builtin_names())}"
+    )
+
+
+@lru_cache(maxsize=64)
+def _technology_file(path: Path, modified_ns: int) -> Technology:
+    if path.suffix == ".toml":
+        return load_technology(path)
+    return parse_technology_text(read_text(path), str(path))

@@ -1,0 +1,157 @@
+"""What people see: header, statuses, the section of trials, and the run's exit code."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_iclayout.fixtures import TRIAL_PROPERTY
+from pytest_iclayout.options import settings_key
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+EXIT_INFRASTRUCTURE = 10
+"""Exit code of a run whose only trouble is infrastructure: trials that ended in error or were not run."""
+
+_ERROR_PROPERTY = "iclayout_infrastructure"
+_COLUMNS = ("passed", "failed", "error", "not_run")
+
+
+@dataclass(frozen=True)
+class TrialLine:
+    """What the terminal needs of a trial."""
+
+    agent: str
+    tier: int | None
+    outcome: str
+    iterations: int
+    nodeid: str
+
+
+def header(config: pytest.Config) -> list[str]:
+    settings = config.stash[settings_key]
+    if not settings.agent_specs:
+        return []
+    return [f"iclayout: agents {', '.join(settings.agent_specs)}; results in {settings.results}"]
+
+
+def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Mark reports of trials that ended in error, so that any process can tell them from failures."""
+    if call.excinfo is None or not hasattr(item, "task"):
+        return
+    from pytest_iclayout.fixtures import TrialError
+
+    solves = getattr(item, "agent", None) is not None
+    if isinstance(call.excinfo.value, TrialError) or (solves and report.when != "call" and report.failed):
+        report.user_properties.append((_ERROR_PROPERTY, "1"))
+
+
+def test_status(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """An infrastructure error is shown as ERROR, not as FAILED; its text is printed like any other error."""
+    if report.when == "call" and report.failed and _is_infrastructure(report):
+        return "error", "E", "ERROR"
+    return None
+
+
+def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
+    """The section on the gate and on trials, by agent and tier."""
+    trials = list(_trials(reporter))
+    gates = _gate_counts(reporter)
+    if not trials and not gates:
+        return
+    reporter.section("iclayout")
+    if gates:
+        text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(gates.items()))
+        layouts = sum(_gate_layouts(reporter))
+        reporter.line(f"gate: {text}; {layouts} layouts tried")
+    for line in trial_table(trials):
+        reporter.line(line)
+    if trials:
+        results = _shown_path(config.stash[settings_key].results, config)
+        reporter.line(f"more: iclayout results {results}")
+
+
+def trial_table(trials: Iterable[TrialLine]) -> list[str]:
+    """Rows by agent and tier: how many trials passed, failed, ended in error, were not run; mean iterations of the passed."""
+    by_row: dict[tuple[str, int], list[TrialLine]] = {}
+    for one in trials:
+        by_row.setdefault((one.agent, one.tier or 0), []).append(one)
+    if not by_row:
+        return []
+    width = max(5, *(len(agent) for agent, _ in by_row))
+    lines = [f"{'agent':<{width}}  tier  {'  '.join(f'{name:>7}' for name in _COLUMNS)}  iterations"]
+    for (agent, tier), rows in sorted(by_row.items()):
+        counts = Counter(one.outcome for one in rows)
+        passed = [one.iterations for one in rows if one.outcome == "passed"]
+        mean = f"{sum(passed) / len(passed):>10.2f}" if passed else f"{'-':>10}"
+        cells = "  ".join(f"{counts[name]:>7}" for name in _COLUMNS)
+        lines.append(f"{agent:<{width}}  {tier or '-':>4}  {cells}  {mean}")
+    return lines
+
+
+def set_exit_status(session: pytest.Session, exitstatus: int) -> None:
+    """Give a run with nothing but infrastructure trouble its own exit code (pytest's stay for all else)."""
+    reporter: TerminalReporter | None = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return
+    bad = [one for key in ("failed", "error") for one in reporter.stats.get(key, [])]
+    if not all(isinstance(one, pytest.TestReport) and _is_infrastructure(one) for one in bad):
+        return
+    if any(one.outcome in ("error", "not_run") for one in _trials(reporter)):
+        session.exitstatus = EXIT_INFRASTRUCTURE
+
+
+def _is_infrastructure(report: pytest.TestReport) -> bool:
+    return any(name == _ERROR_PROPERTY for name, _ in report.user_properties) or _is_crashed_solve(report)
+
+
+def _is_crashed_solve(report: pytest.TestReport) -> bool:
+    """xdist reports a worker's death at the item it ran; no trial was recorded there."""
+    return report.failed and report.when == "???" and "::solve[" in report.nodeid
+
+
+def _reports(reporter: TerminalReporter) -> Iterator[pytest.TestReport]:
+    for key in ("passed", "failed", "error", "skipped"):
+        for report in reporter.stats.get(key, []):
+            if isinstance(report, pytest.TestReport):
+                yield report
+
+
+def _trials(reporter: TerminalReporter) -> Iterator[TrialLine]:
+    for report in _reports(reporter):
+        recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
+        if recorded and report.when == "call":
+            record: dict[str, Any] = json.loads(str(recorded[-1]))
+            yield TrialLine(
+                record["agent"], record["tier"], record["outcome"], record["iterations"], report.nodeid
+            )
+        elif not recorded and _is_infrastructure(report):
+            agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
+            yield TrialLine(agent or "?", None, "error", 0, report.nodeid)
+
+
+def _gate_counts(reporter: TerminalReporter) -> Counter[str]:
+    return Counter(
+        report.outcome
+        for report in _reports(reporter)
+        if report.when in ("call", "???") and report.nodeid.endswith((".toml::accepts", ".toml::rejects"))
+    )
+
+
+def _gate_layouts(reporter: TerminalReporter) -> Iterator[int]:
+    for report in _reports(reporter):
+        for name, value in report.user_properties:
+            if name == "iclayout_gate" and report.when == "call":
+                yield int(str(value).split(" ", 1)[0])
+
+
+def _shown_path(path: Path, config: pytest.Config) -> str:
+    here = config.invocation_params.dir
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

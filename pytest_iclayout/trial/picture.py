@@ -1,0 +1,21 @@
+"""A picture of an artifact with what is wrong framed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.io import LayoutFileError, read_layout
+from pytest_iclayout.geometry.render import render_png
+from pytest_iclayout.suite.task import Task
+
+
+def picture_of(task: Task, artifact: bytes | None, findings: Sequence[Finding]) -> bytes | None:
+    """PNG bytes, or None where there is no layout to draw."""
+    if not artifact:
+        return None
+    try:
+        layout = read_layout(artifact)
+    except LayoutFileError:
+        return None
+    return render_png(layout, task.oracle.cell_name, task.technology, findings)

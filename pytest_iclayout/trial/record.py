@@ -1,0 +1,150 @@
+"""Trial records: one JSON file a trial, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_iclayout.checking.verdict import Verdict
+from pytest_iclayout.technology.errors import explain
+from pytest_iclayout.trial.outcomes import OutcomeKind
+
+SCHEMA_VERSION = 1
+
+
+class RecordError(ValueError):
+    """A file that is no trial record; the message names it and what is wrong."""
+
+
+class TrialRecord(BaseModel):
+    """One trial.
+
+    ``task_id`` to ``quantization`` are the result record of the field (see docs/records.md); the rest
+    is ours.  Times: ``wall_ms`` milliseconds, ``started_at`` ISO 8601 UTC.  Paths are relative to the record.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    task_id: str
+    model: str | None = None
+    suite_version: str
+    success: bool
+    iterations: int = Field(ge=0)
+    first_proposal_violations: int | None = None
+    final_violations: int | None = None
+    wall_ms: int = Field(ge=0)
+    backend: str
+    quantization: str | None = None
+
+    suite: str
+    tier: int | None
+    agent: str
+    outcome: OutcomeKind
+    reason: str = ""
+    """Why a trial is failed, error or not_run; empty when passed."""
+    verdict: Verdict | None = None
+    """None when none could be had."""
+    note: str = ""
+    technology: str
+    rule_set: str
+    checker: str
+    max_iterations: int
+    commands: int = 0
+    failed_commands: int = 0
+    started_at: str
+    nodeid: str
+    run_id: str
+    document_hash: int | None = None
+    artifact: str | None = None
+    artifact_sha256: str | None = None
+    transcript: str | None = None
+    picture: str | None = None
+    engines: dict[str, str]
+
+
+class Attachments(BaseModel):
+    """Files written beside a record: each by the suffix of its name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    gds: bytes | None = None
+    transcript: str | None = None
+    png: bytes | None = None
+
+
+def record_path(results: Path, suite: str, task_id: str, agent: str) -> Path:
+    """``RESULTS/suite/task/agent.json``; characters that no file name can hold become ``_`` and a digest."""
+    return results / file_name(suite) / file_name(task_id) / f"{file_name(agent)}.json"
+
+
+def file_name(text: str) -> str:
+    """A portable file name for any text; different texts give different names."""
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in text)
+    if safe == text and len(safe) <= 100 and safe.strip("."):
+        return safe
+    return f"{safe[:80]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def write_record(path: Path, record: TrialRecord, attachments: Attachments) -> TrialRecord:
+    """Write the attachments, then the record that names them; returns the record as written.
+
+    Attachments carry a digest of their content in the name, so that a record never points to another
+    run's file, whenever the writing is cut short.  Raises OSError (disk full, no permission) with
+    nothing half-written; what an earlier run left stays as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    names: dict[str, str] = {}
+    for kind, suffix, content in (
+        ("artifact", ".gds", attachments.gds),
+        ("transcript", ".transcript.jsonl", attachments.transcript),
+        ("picture", ".png", attachments.png),
+    ):
+        if content is not None:
+            data = content.encode() if isinstance(content, str) else content
+            digest = hashlib.sha256(data).hexdigest()
+            names[kind] = f"{path.stem}-{digest[:12]}{suffix}"
+            write_atomically(path.parent / names[kind], data)
+            if kind == "artifact":
+                names["artifact_sha256"] = digest
+    written = record.model_copy(update=names)
+    write_atomically(path, (written.model_dump_json(indent=2) + "\n").encode())
+    _drop_stale(path, set(names.values()))
+    return written
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write beside, fsync, rename. Raises OSError and leaves no partial file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_record(path: Path) -> TrialRecord:
+    """Raises RecordError."""
+    try:
+        return TrialRecord.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        raise RecordError(f"{path}: no trial record of schema version {SCHEMA_VERSION}: {explain(error)}") from error
+
+
+def _drop_stale(path: Path, keep: set[str]) -> None:
+    ours = re.compile(re.escape(path.stem) + r"-[0-9a-f]{12}\.(gds|transcript\.jsonl|png)")
+    for old in path.parent.iterdir():
+        if ours.fullmatch(old.name) and old.name not in keep:
+            old.unlink(missing_ok=True)

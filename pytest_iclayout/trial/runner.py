@@ -1,0 +1,172 @@
+"""Running a trial: propose, verify, correct; then the frozen artifact is judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from pytest_iclayout.agents.oracle import OracleAgent
+from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, Turn
+from pytest_iclayout.checking.gate import GateFailure, quick_check
+from pytest_iclayout.checking.oracle import Judgement
+from pytest_iclayout.session.session import LayoutSession
+from pytest_iclayout.session.transcript import Outcome, PlanStep, format_transcript
+from pytest_iclayout.suite.context import context_of
+from pytest_iclayout.suite.task import Task
+from pytest_iclayout.trial.engines import engine_versions
+from pytest_iclayout.trial.outcomes import OutcomeKind
+from pytest_iclayout.trial.record import Attachments, TrialRecord
+
+DEFAULT_MAX_ITERATIONS = 4
+
+
+@dataclass(frozen=True)
+class TrialSettings:
+    max_iterations: int = DEFAULT_MAX_ITERATIONS
+    run_id: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished trial: its record, and the files that go beside it."""
+
+    record: TrialRecord
+    attachments: Attachments
+
+
+@dataclass
+class _Progress:
+    """What is known so far; an exception anywhere must not lose it."""
+
+    session: LayoutSession
+    iterations: int = 0
+    judgements: list[Judgement] = field(default_factory=list)
+    plan: list[PlanStep] = field(default_factory=list)
+    artifact: bytes | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Tools:
+    """The agent's hands: commands in their JSON form, and nothing else of the session."""
+
+    _execute: Callable[[Mapping[str, Any]], Outcome]
+
+    def execute(self, command: Mapping[str, Any]) -> Outcome:
+        return self._execute(command)
+
+
+def run_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str = "") -> Trial:
+    """Run one agent at one task.
+
+    Never raises for what the agent, the checker or a tool does: their exceptions become the outcome
+    ``error`` (or ``not_run`` for AgentUnavailable), with the reason in the record.
+    """
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    clock = time.monotonic()
+    progress = _Progress(LayoutSession(technology=task.technology, rule_set=task.oracle.bench.rule_set))
+    outcome, reason = _attempt(task, agent, settings, progress)
+    return _finish(
+        task, agent, settings, progress, outcome, reason,
+        nodeid=nodeid, started_at=started, wall_ms=int((time.monotonic() - clock) * 1000),
+    )  # fmt: skip
+
+
+def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> tuple[OutcomeKind, str]:
+    try:
+        quick_check(task.oracle, task.id)
+        _iterate(task, agent, settings, progress)
+    except AgentUnavailable as error:
+        return OutcomeKind.NOT_RUN, str(error)
+    except GateFailure as error:
+        return OutcomeKind.ERROR, f"the oracle may not judge, it did not pass its gate: {error.message}"
+    except Exception as error:  # an agent's or a checker's crash is neither a pass nor a failure of the agent
+        return OutcomeKind.ERROR, f"{type(error).__name__}: {error}"
+    verdict = progress.judgements[-1].verdict
+    return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
+
+
+def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:
+    context = context_of(task, settings.max_iterations)
+    if isinstance(agent, OracleAgent):
+        agent = OracleAgent(task.oracle.witness())
+    working = agent.start(context)
+    feedback: Feedback | None = None
+    for iteration in range(1, settings.max_iterations + 1):
+        done_before = len(progress.session.transcript)
+        tools = _Tools(progress.session.execute)
+        proposal = working.propose(Turn(iteration=iteration, feedback=feedback), tools)
+        progress.iterations = iteration
+        progress.note = proposal.note
+        progress.artifact = progress.session.export()
+        judgement = task.oracle.judge_with_violations(progress.artifact)
+        progress.judgements.append(judgement)
+        entries = progress.session.transcript[done_before:]
+        progress.plan.append(
+            PlanStep(
+                goal=f"task {task.id}, iteration {iteration}",
+                intended_tools=tuple(str(entry.command.get("op")) for entry in entries),
+                expected_checks=("drc", task.oracle.checker.name),
+            )
+        )
+        if judgement.verdict.ok or proposal.gives_up:
+            return
+        feedback = Feedback(
+            iteration=iteration,
+            findings=judgement.verdict.findings,
+            violations=judgement.violations,
+            errors=tuple(
+                f"{entry.command.get('op')}: {entry.outcome.error_message}"
+                for entry in entries
+                if not entry.outcome.ok
+            ),
+        )
+
+
+def _finish(
+    task: Task,
+    agent: Agent,
+    settings: TrialSettings,
+    progress: _Progress,
+    outcome: OutcomeKind,
+    reason: str,
+    *,
+    nodeid: str,
+    started_at: str,
+    wall_ms: int,
+) -> Trial:
+    session, judged = progress.session, progress.judgements
+    ran = outcome is not OutcomeKind.NOT_RUN
+    record = TrialRecord(
+        task_id=task.id,
+        suite_version=task.suite.version,
+        success=outcome is OutcomeKind.PASSED,
+        iterations=progress.iterations,
+        first_proposal_violations=len(judged[0].violations) if judged else None,
+        final_violations=len(judged[-1].violations) if judged else None,
+        wall_ms=wall_ms,
+        backend=agent.backend,
+        suite=task.suite.name,
+        tier=task.spec.tier,
+        agent=agent.name,
+        outcome=outcome,
+        reason=reason,
+        verdict=judged[-1].verdict if judged and outcome is not OutcomeKind.ERROR else None,
+        note=progress.note,
+        technology=task.technology.name,
+        rule_set=task.oracle.bench.rule_set,
+        checker=task.oracle.checker.name,
+        max_iterations=settings.max_iterations,
+        commands=len(session.transcript),
+        failed_commands=sum(not entry.outcome.ok for entry in session.transcript),
+        started_at=started_at,
+        nodeid=nodeid,
+        run_id=settings.run_id,
+        document_hash=session.document_hash() if ran else None,
+        engines=engine_versions(),
+    )
+    transcript = format_transcript(session.transcript, session.document_hash(), progress.plan) if ran else None
+    return Trial(record, Attachments(gds=progress.artifact, transcript=transcript, png=None))

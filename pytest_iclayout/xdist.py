@@ -1,0 +1,29 @@
+"""All that the plugin knows of pytest-xdist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_iclayout.options import settings_key
+
+
+def is_installed(config: pytest.Config) -> bool:
+    return config.pluginmanager.hasplugin("xdist")
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process runs items for a controller elsewhere."""
+    return hasattr(config, "workerinput")
+
+
+class XdistHooks:
+    """Registered only where xdist is, because pytest refuses hooks that nobody has specified."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_configure_node(self, node: Any) -> None:
+        """All workers of a run write one run id."""
+        node.workerinput["iclayout_run_id"] = self._config.stash[settings_key].run_id
