@@ -157,5 +157,3 @@ def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFai
     path = folder / f"{file_name(task.id)}-{request.node.name}.png"
     write_atomically(path, picture)
     failure.message += f"\npicture: {path}"
-
-

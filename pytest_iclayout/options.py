@@ -108,6 +108,7 @@ def checkers(config: pytest.Config) -> CheckerRegistry:
     """All checkers: the plugin's own and those of the hook. Raises pytest.UsageError."""
     if _checkers_key not in config.stash:
         from iclayout_checkers import CHECKERS
+
         from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
 
         registry = CheckerRegistry(CHECKERS)

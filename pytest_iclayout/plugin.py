@@ -73,4 +73,3 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     terminal.set_exit_status(session, exitstatus)
-

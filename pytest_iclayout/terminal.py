@@ -55,7 +55,7 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
 
 def test_status(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """An infrastructure error is shown as ERROR, not as FAILED; its text is printed like any other error."""
-    if report.when == "call" and report.failed and _is_infrastructure(report):
+    if str(report.when) in ("call", "???") and report.failed and _is_infrastructure(report):
         return "error", "E", "ERROR"
     return None
 
@@ -79,7 +79,7 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
 
 
 def trial_table(trials: Iterable[TrialLine]) -> list[str]:
-    """Rows by agent and tier: how many trials passed, failed, ended in error, were not run; mean iterations of the passed."""
+    """Rows by agent and tier: trials by outcome, and the mean iterations of those that passed."""
     by_row: dict[tuple[str, int], list[TrialLine]] = {}
     for one in trials:
         by_row.setdefault((one.agent, one.tier or 0), []).append(one)
@@ -114,7 +114,7 @@ def _is_infrastructure(report: pytest.TestReport) -> bool:
 
 def _is_crashed_solve(report: pytest.TestReport) -> bool:
     """xdist reports a worker's death at the item it ran; no trial was recorded there."""
-    return report.failed and report.when == "???" and "::solve[" in report.nodeid
+    return report.failed and str(report.when) == "???" and "::solve[" in report.nodeid
 
 
 def _reports(reporter: TerminalReporter) -> Iterator[pytest.TestReport]:
@@ -127,11 +127,9 @@ def _reports(reporter: TerminalReporter) -> Iterator[pytest.TestReport]:
 def _trials(reporter: TerminalReporter) -> Iterator[TrialLine]:
     for report in _reports(reporter):
         recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
-        if recorded and report.when == "call":
+        if recorded and str(report.when) in ("call", "???"):
             record: dict[str, Any] = json.loads(str(recorded[-1]))
-            yield TrialLine(
-                record["agent"], record["tier"], record["outcome"], record["iterations"], report.nodeid
-            )
+            yield TrialLine(record["agent"], record["tier"], record["outcome"], record["iterations"], report.nodeid)
         elif not recorded and _is_infrastructure(report):
             agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
             yield TrialLine(agent or "?", None, "error", 0, report.nodeid)

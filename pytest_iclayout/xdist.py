@@ -24,6 +24,12 @@ class XdistHooks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
 
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        """A worker died in an item: the trial it ran gets its record from here, where nothing died."""
+        from pytest_iclayout.crash import record_crash
+
+        record_crash(self._config, crashitem, report)
+
     def pytest_configure_node(self, node: Any) -> None:
         """All workers of a run write one run id."""
         node.workerinput["iclayout_run_id"] = self._config.stash[settings_key].run_id

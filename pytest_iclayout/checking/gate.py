@@ -26,9 +26,7 @@ DEFAULT_EXAMPLES = 50
 class GateFailure(Exception):
     """The oracle is wrong: it accepted a negative, or rejected a layout that is right."""
 
-    def __init__(
-        self, message: str, artifact: bytes, drawing: Drawing = (), verdict: Verdict | None = None
-    ) -> None:
+    def __init__(self, message: str, artifact: bytes, drawing: Drawing = (), verdict: Verdict | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.artifact = artifact
@@ -157,9 +155,7 @@ def quick_check(oracle: Oracle, key: str) -> None:
         _reject_all(oracle, name, strategy, _once(), set())
 
 
-def _reject_all(
-    oracle: Oracle, name: str, strategy: SearchStrategy[Drawing], how: settings, seen: set[bytes]
-) -> None:
+def _reject_all(oracle: Oracle, name: str, strategy: SearchStrategy[Drawing], how: settings, seen: set[bytes]) -> None:
     from hypothesis import given
 
     @how
@@ -186,9 +182,7 @@ def _once() -> settings:
 def _must_accept(oracle: Oracle, artifact: bytes, what: str, drawing: Drawing) -> None:
     verdict = oracle.judge(artifact)
     if not verdict.ok:
-        raise GateFailure(
-            f"checker {oracle.checker.name} rejected {what}, which is right", artifact, drawing, verdict
-        )
+        raise GateFailure(f"checker {oracle.checker.name} rejected {what}, which is right", artifact, drawing, verdict)
 
 
 def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:

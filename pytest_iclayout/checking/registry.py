@@ -55,9 +55,7 @@ class CheckerRegistry:
             params = checker.params_model.model_validate(spec.params)
         except ValidationError as error:
             accepted = ", ".join(checker.params_model.model_fields) or "none"
-            raise CheckerError(
-                f"checker {spec.name}: {explain(error)}; parameters are {accepted}"
-            ) from error
+            raise CheckerError(f"checker {spec.name}: {explain(error)}; parameters are {accepted}") from error
         for key, layer in _layers_of(params):
             if layer not in bench.technology:
                 raise CheckerError(

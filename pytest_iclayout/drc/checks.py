@@ -42,9 +42,7 @@ def space(layer: db.Region, value: int) -> list[Violation]:
     return _measured(layer.space_check(value), value)
 
 
-def separation(
-    layer: db.Region, other: db.Region, value: int, *, overlap_is_error: bool = True
-) -> list[Violation]:
+def separation(layer: db.Region, other: db.Region, value: int, *, overlap_is_error: bool = True) -> list[Violation]:
     """Edges of two layers that face each other through the outside, closer than ``value``.
 
     KLayout measures nothing between shapes that overlap, or of which one lies inside the other.
@@ -57,9 +55,7 @@ def separation(
     return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other)
 
 
-def enclosure(
-    inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True
-) -> list[Violation]:
+def enclosure(inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True) -> list[Violation]:
     """Edges of ``inner`` that run inside ``outer`` with less than ``value`` to its edge.
 
     KLayout measures nothing where ``inner`` is not covered.  With ``outside_is_error`` each
@@ -76,9 +72,7 @@ def enclosure(
     return margins + uncovered
 
 
-def extension(
-    layer: db.Region, other: db.Region, value: int, *, outside_is_error: bool = True
-) -> list[Violation]:
+def extension(layer: db.Region, other: db.Region, value: int, *, outside_is_error: bool = True) -> list[Violation]:
     """Crossings where ``layer`` reaches beyond ``other`` by less than ``value``.
 
     A crossing is a stretch of ``other``'s edge that runs inside ``layer``.  Edges of ``layer`` that
@@ -94,8 +88,7 @@ def extension(
     found = _measured(_short_ends(meeting, crossings, value), value) if value > 0 else []
     if outside_is_error:
         found += [
-            Violation(0.0, gate.bbox(), "ends within it")
-            for gate in _gates_with_an_end(meeting & other, crossings)
+            Violation(0.0, gate.bbox(), "ends within it") for gate in _gates_with_an_end(meeting & other, crossings)
         ]
     return found
 

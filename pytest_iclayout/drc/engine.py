@@ -47,9 +47,7 @@ def run_rules(
     findings: list[Finding] = []
     for rule in rules:
         violations = [
-            violation
-            for violation in _violations(rule, merged)
-            if region is None or region.touches(violation.place)
+            violation for violation in _violations(rule, merged) if region is None or region.touches(violation.place)
         ]
         findings.extend(_finding(rule, violation, name_of) for violation in sorted(violations, key=_order))
     return tuple(findings)

@@ -59,9 +59,7 @@ class Connectivity:
     @cached_property
     def _conductors(self) -> dict[Layer, db.Region]:
         technology = self.view.technology
-        cut_by = {
-            technology.layer_named(name): technology.layer_named(by) for name, by in technology.cut_by.items()
-        }
+        cut_by = {technology.layer_named(name): technology.layer_named(by) for name, by in technology.cut_by.items()}
         regions: dict[Layer, db.Region] = {}
         for layer in conductor_layers(self.view):
             region = self.view.region(layer)
@@ -147,12 +145,11 @@ def _without_corner_contacts(region: db.Region) -> db.Region:
     coherent.merge()
     if coherent.count() == region.count():
         return region
-    visits = Counter(
-        (point.x, point.y) for polygon in coherent.each() for point in _vertices(polygon)
-    )
-    squares = db.Region(
-        [db.Box(x - 1, y - 1, x + 1, y + 1) for (x, y), count in visits.items() if count > 1]
-    )
+    visits = Counter((point.x, point.y) for polygon in coherent.each() for point in _vertices(polygon))
+    squares = db.Region()
+    for (x, y), count in visits.items():
+        if count > 1:
+            squares.insert(db.Box(x - 1, y - 1, x + 1, y + 1))
     return region - squares
 
 

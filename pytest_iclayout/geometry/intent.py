@@ -91,9 +91,7 @@ def compare_with_intent(connectivity: Connectivity, intent: Intent) -> IntentRes
     open unless one extracted net is at all of its terminals.  A forbidden pair is short when any
     terminal of one and any of the other share an extracted net.
     """
-    opens = tuple(
-        Open(net, unreached) for net in intent.nets if (unreached := _unreached(connectivity, net))
-    )
+    opens = tuple(Open(net, unreached) for net in intent.nets if (unreached := _unreached(connectivity, net)))
     by_name = {net.name: net for net in intent.nets}
     shorts = tuple(
         Short(pair, terminal)
@@ -109,13 +107,12 @@ def _unreached(connectivity: Connectivity, net: IntentNet) -> tuple[Terminal, ..
         return ()
     # Name what the first terminal's net does not reach; a terminal on nothing is named itself.
     first = nets_at[0]
-    return tuple(
-        one for one, nets in zip(net.terminals, nets_at, strict=True) if not nets or not (nets & first)
-    ) or net.terminals[1:]
+    return (
+        tuple(one for one, nets in zip(net.terminals, nets_at, strict=True) if not nets or not (nets & first))
+        or net.terminals[1:]
+    )
 
 
 def _shared_terminal(connectivity: Connectivity, first: IntentNet, second: IntentNet) -> Terminal | None:
     nets = frozenset[int]().union(*(connectivity.joined.at(one.layer, one.region) for one in first.terminals))
-    return next(
-        (one for one in second.terminals if nets & connectivity.joined.at(one.layer, one.region)), None
-    )
+    return next((one for one in second.terminals if nets & connectivity.joined.at(one.layer, one.region)), None)

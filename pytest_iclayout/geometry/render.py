@@ -83,9 +83,7 @@ def _color_layers(view: lay.LayoutView, layout: db.Layout, technology: Technolog
         position.next_sibling(1)
 
 
-def _legend(
-    view: lay.LayoutView, window: db.DBox, layout: db.Layout, cell: db.Cell, technology: Technology
-) -> None:
+def _legend(view: lay.LayoutView, window: db.DBox, layout: db.Layout, cell: db.Cell, technology: Technology) -> None:
     """A swatch and the name of each drawn layer, down the left side."""
     import klayout.lay as lay
 

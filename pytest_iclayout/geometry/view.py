@@ -92,7 +92,7 @@ def _same_unit(layout: db.Layout, technology: Technology) -> Technology:
 
 def _select_cell(layout: db.Layout, cell_name: str | None) -> db.Cell:
     names = sorted(cell.name for cell in layout.each_cell())
-    tops = [cell for cell in layout.top_cells()]
+    tops = layout.top_cells()
     if cell_name is None and len(tops) == 1:
         return tops[0]
     wanted = cell_name or "top"

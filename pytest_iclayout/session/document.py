@@ -56,9 +56,7 @@ class Document:
         index = cell.cell_index()
         return (element for element in self.elements.values() if element.cell_index == index)
 
-    def draw(
-        self, cell: db.Cell, layer: Layer, shape: db.Box | db.Polygon | db.Path | db.Text
-    ) -> int:
+    def draw(self, cell: db.Cell, layer: Layer, shape: db.Box | db.Polygon | db.Path | db.Text) -> int:
         """Insert a shape or label; returns its id."""
         handle = cell.shapes(self.layout.layer(layer.layer, layer.datatype)).insert(shape)
         return self._register(cell, handle, layer)

@@ -125,7 +125,8 @@ def _parent_and_child(document: Document, parent_name: str, child_name: str) -> 
     parent, child = document.cell(parent_name), document.cell(child_name)
     if parent.cell_index() in (child.cell_index(), *child.called_cells()):
         raise CommandError(
-            ErrorCode.INVALID_ARGUMENT, f"child: cell {child_name!r} contains {parent_name!r}; a cell cannot contain itself"
+            ErrorCode.INVALID_ARGUMENT,
+            f"child: cell {child_name!r} contains {parent_name!r}; a cell cannot contain itself",
         )
     return parent, child
 
@@ -139,7 +140,9 @@ def _place(document: Document, parent: db.Cell, child: db.Cell, array: db.CellIn
             f"{members} members of {extent.shapes} shapes are more than {MAX_FLAT_SHAPES} once flat",
         )
     if reaches_too_far(placed_box(extent.box, array)):
-        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"transform: {child.name!r} would reach beyond ±{COORD_LIMIT} dbu")
+        raise CommandError(
+            ErrorCode.INVALID_ARGUMENT, f"transform: {child.name!r} would reach beyond ±{COORD_LIMIT} dbu"
+        )
     return document.place(parent, array)
 
 

@@ -53,8 +53,7 @@ def list_layers(technology: Technology) -> dict[str, Any]:
         "technology": technology.name,
         "dbu_per_micron": technology.dbu_per_micron,
         "layers": [
-            {"name": entry.name, "layer": entry.layer.model_dump(), "color": entry.color}
-            for entry in technology.layers
+            {"name": entry.name, "layer": entry.layer.model_dump(), "color": entry.color} for entry in technology.layers
         ],
     }
 
@@ -103,12 +102,10 @@ def intent_value(result: IntentResult) -> dict[str, Any]:
     return {
         "ok": result.ok,
         "opens": [
-            {"net": one.net.name, "unreached": [terminal.name for terminal in one.unreached]}
-            for one in result.opens
+            {"net": one.net.name, "unreached": [terminal.name for terminal in one.unreached]} for one in result.opens
         ],
         "shorts": [
-            {"net_a": one.pair.net_a, "net_b": one.pair.net_b, "at": one.terminal.name}
-            for one in result.shorts
+            {"net_a": one.pair.net_a, "net_b": one.pair.net_b, "at": one.terminal.name} for one in result.shorts
         ],
     }
 

@@ -48,9 +48,7 @@ def replay(transcript: Transcript, session: LayoutSession) -> Replay:
     return Replay(session, tuple(divergences), refused)
 
 
-def _compare(
-    recorded: RecordedCommand, error: str | None, affected: tuple[int, ...] | None
-) -> list[Divergence]:
+def _compare(recorded: RecordedCommand, error: str | None, affected: tuple[int, ...] | None) -> list[Divergence]:
     if error is not None:
         return [Divergence(recorded.seq, f"applied when recorded, refused here: {error}")]
     then = None if recorded.outcome.ok is None else recorded.outcome.ok.affected

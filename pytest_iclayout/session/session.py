@@ -68,9 +68,7 @@ class LayoutSession:
         except CommandError as error:
             outcome = Outcome(revision=before, error_code=error.code, error_message=error.message)
         except ExtentError as error:
-            outcome = Outcome(
-                revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error)
-            )
+            outcome = Outcome(revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error))
         self.transcript.append(
             Entry(
                 seq=len(self.transcript),
@@ -122,7 +120,7 @@ class LayoutSession:
                 return self._data(queries.extract(self._view(command.cell)))
             case cmd.CheckIntent():
                 return self._data(queries.check_intent(self._view(command.cell), _parse_intent(command.intent)))
-        _unhandled(command)
+        return _unhandled(command)
 
     def _mutated(self, affected: list[int], value: dict[str, Any] | None = None) -> Outcome:
         self.revision += 1
@@ -152,9 +150,7 @@ class LayoutSession:
         except TechnologyError as error:
             raise CommandError(ErrorCode.ENGINE_ERROR, str(error)) from error
         window = None if command.region is None else command.region.to_db()
-        self._violations = run_rules(
-            view.region, rules, name_of=self.technology.name_of, region=window
-        )
+        self._violations = run_rules(view.region, rules, name_of=self.technology.name_of, region=window)
         return queries.violations_value(self._violations)
 
     def _last_violations(self) -> tuple[Finding, ...]:

@@ -32,7 +32,7 @@ class Outcome(BaseModel):
         return self.error_code is None
 
     def to_json(self) -> dict[str, Any]:
-        """The transcript form: ``{"ok": {"result": "ok"|"data", "revision", ...}}`` or ``{"err": {"code", "message"}}``."""
+        """The transcript form: ``{"ok": {"result": "ok" or "data", ...}}`` or ``{"err": {"code", "message"}}``."""
         if self.error_code is not None:
             return {"err": {"code": self.error_code.value, "message": self.error_message}}
         body: dict[str, Any] = {"result": "ok" if self.value is None else "data", "revision": self.revision}
@@ -133,7 +133,8 @@ def parse_transcript(text: str, origin: str) -> Transcript:
         commands.append(_validate(RecordedCommand, line, f"{origin}:{number}"))
         if commands[-1].seq != len(commands) - 1:
             raise TranscriptError(
-                f"{origin}:{number}: seq is {commands[-1].seq}, expected {len(commands) - 1}; a line is missing or doubled"
+                f"{origin}:{number}: seq is {commands[-1].seq}, expected {len(commands) - 1}; "
+                "a line is missing or doubled"
             )
     number, line = lines[-1]
     last = _validate(_LastLine, line, f"{origin}:{number}")
@@ -144,7 +145,9 @@ def _validate(model: type[Any], line: str, where: str) -> Any:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise TranscriptError(f"{where}: not a complete JSON line ({error}); the transcript is cut off or damaged") from error
+        raise TranscriptError(
+            f"{where}: not a complete JSON line ({error}); the transcript is cut off or damaged"
+        ) from error
     try:
         return model.model_validate(data)
     except ValidationError as error:

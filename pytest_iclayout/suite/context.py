@@ -56,7 +56,7 @@ class TaskContext(BaseModel):
 
 
 def context_of(task: Task, max_iterations: int) -> TaskContext:
-    """The context of a task. Built from an explicit choice of fields: a new field of a task is not shown by accident."""
+    """The context of a task, from an explicit choice of fields: a new one is not shown by accident."""
     return TaskContext(
         task_id=task.id,
         prompt=task.spec.prompt,

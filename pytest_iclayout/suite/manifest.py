@@ -46,9 +46,7 @@ def load_suite(manifest_path: Path) -> Suite:
     if double:
         raise SuiteError(f"{manifest_path}: tasks: {', '.join(double)} is listed twice")
     folder = manifest_path.parent
-    return Suite(
-        name=manifest.name or folder.name, version=manifest.version, folder=folder, tasks=manifest.tasks
-    )
+    return Suite(name=manifest.name or folder.name, version=manifest.version, folder=folder, tasks=manifest.tasks)
 
 
 def is_suite_manifest(path: Path) -> bool:

@@ -35,9 +35,7 @@ def load_technology(path: Path) -> Technology:
 def builtin_names() -> tuple[str, ...]:
     """Names that :func:`builtin_technology` takes, sorted."""
     folder = resources.files(__package__) / "data"
-    return tuple(
-        sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    )
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
 @cache

@@ -166,9 +166,7 @@ class Technology(_Frozen):
             return self.rule_sets[name]
         except KeyError:
             known = ", ".join(sorted(self.rule_sets)) or "none"
-            raise TechnologyError(
-                f"technology {self.name} has no rule set {name!r}; it has {known}"
-            ) from None
+            raise TechnologyError(f"technology {self.name} has no rule set {name!r}; it has {known}") from None
 
 
 def _require_known(known: set[Layer], layers: Iterable[Layer], where: str) -> None:

@@ -132,9 +132,7 @@ def _declare(declared: _Declared, layer: Layer, name: str, color: str) -> None:
 
 def _stack(declared: _Declared, layer: Layer, slab: _Slab) -> None:
     if layer in declared.stack:
-        raise ValueError(
-            f"second stack line for layer {layer}; the first one is line {declared.stack[layer].line}"
-        )
+        raise ValueError(f"second stack line for layer {layer}; the first one is line {declared.stack[layer].line}")
     if slab.thickness_nm <= 0:
         raise ValueError(f"THICKNESS must be above 0 nm (given {slab.thickness_nm})")
     declared.stack[layer] = slab

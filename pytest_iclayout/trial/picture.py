@@ -18,4 +18,6 @@ def picture_of(task: Task, artifact: bytes | None, findings: Sequence[Finding]) 
         layout = read_layout(artifact)
     except LayoutFileError:
         return None
+    if all(cell.bbox().empty() for cell in layout.top_cells()):
+        return None
     return render_png(layout, task.oracle.cell_name, task.technology, findings)

@@ -15,7 +15,7 @@ from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.trial.outcomes import OutcomeKind
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Literal[1] = 1
 
 
 class RecordError(ValueError):

@@ -75,6 +75,17 @@ def run_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str = "
     )  # fmt: skip
 
 
+def crashed_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str, reason: str) -> Trial:
+    """The record of a trial whose process died: an error, with nothing known of what was drawn."""
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    progress = _Progress(LayoutSession(technology=task.technology))
+    trial = _finish(
+        task, agent, settings, progress, OutcomeKind.ERROR, reason,
+        nodeid=nodeid, started_at=started, wall_ms=0,
+    )  # fmt: skip
+    return Trial(trial.record.model_copy(update={"document_hash": None}), Attachments())
+
+
 def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> tuple[OutcomeKind, str]:
     try:
         quick_check(task.oracle, task.id)
@@ -119,9 +130,7 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
             findings=judgement.verdict.findings,
             violations=judgement.violations,
             errors=tuple(
-                f"{entry.command.get('op')}: {entry.outcome.error_message}"
-                for entry in entries
-                if not entry.outcome.ok
+                f"{entry.command.get('op')}: {entry.outcome.error_message}" for entry in entries if not entry.outcome.ok
             ),
         )
 

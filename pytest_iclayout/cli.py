@@ -1,0 +1,151 @@
+"""The ``iclayout`` program: results and transcripts outside pytest."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_iclayout import __version__
+
+if TYPE_CHECKING:
+    from pytest_iclayout.trial.record import TrialRecord
+    from pytest_iclayout.trial.replaying import Replayed
+
+EXIT_DIFFERS = 1
+EXIT_USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns 0, 1 when something that was asked about does not hold, 2 for bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except BrokenPipeError:
+        # The reader (head, say) has seen enough; Python would complain again while closing.
+        sys.stderr.close()
+        return 0
+    except ValueError as error:  # every error of ours about a user's input is one
+        print(f"iclayout: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="iclayout",
+        description="Look at trial records and transcripts of pytest-iclayout. Trials themselves are run by pytest: "
+        "pytest --agent=mock -k tier1",
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-iclayout {__version__}")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    results = verbs.add_parser(
+        "results",
+        help="show trial records as a table, or one of them whole",
+        description="Show the trial records below a folder: a line each, or with --task everything that is known of "
+        "one task's trials. Example: iclayout results .iclayout/results --outcome failed",
+    )
+    results.add_argument("folder", type=Path, nargs="?", default=Path(".iclayout/results"), metavar="DIR")
+    results.add_argument("--task", metavar="ID", help="show this task's trials whole")
+    results.add_argument("--outcome", choices=["passed", "failed", "error", "not_run"], help="only these")
+    results.add_argument("--json", action="store_true", help="print the records as one JSON array")
+    results.set_defaults(run=_results)
+
+    replaying = verbs.add_parser(
+        "replay",
+        help="replay transcripts and judge what they drew",
+        description="Replay transcripts (files, or folders of *.jsonl), judge each with the task of its name, and "
+        "compare with the *.result.json beside it. The exit code is 1 when a verdict differs from its record or a "
+        "replay from its transcript. Example: iclayout replay runs/ --tasks path/to/layout-tasks",
+    )
+    replaying.add_argument("paths", type=Path, nargs="+", metavar="PATH")
+    replaying.add_argument("--tasks", type=Path, metavar="DIR", help="tasks to judge with (default: the bundled suite)")
+    replaying.add_argument("--json", action="store_true", help="print one JSON array")
+    replaying.set_defaults(run=_replay)
+    return parser
+
+
+def _results(options: argparse.Namespace) -> int:
+    from pytest_iclayout.trial.record import RecordError, read_record
+
+    folder: Path = options.folder
+    if not folder.is_dir():
+        raise RecordError(f"{folder}: no folder of trial records; pytest --agent=... writes them there")
+    paths = sorted(folder.rglob("*.json"))
+    shown = [
+        (path, record)
+        for path, record in ((path, read_record(path)) for path in paths)
+        if options.outcome in (None, record.outcome.value) and options.task in (None, record.task_id)
+    ]
+    if options.json:
+        print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
+    elif not shown:
+        print("no such trial record")
+    elif options.task is not None:
+        for path, record in shown:
+            _print_whole(path, record)
+    else:
+        _print_table([record for _, record in shown])
+    return 0 if shown else EXIT_DIFFERS
+
+
+def _print_table(records: list[TrialRecord]) -> None:
+    task_width = max(4, *(len(record.task_id) for record in records))
+    agent_width = max(5, *(len(record.agent) for record in records))
+    print(f"{'agent':<{agent_width}}  {'task':<{task_width}}  outcome  iterations  reason")
+    for record in sorted(records, key=lambda one: (one.agent, one.suite, one.task_id)):
+        reason = record.reason.splitlines()[0] if record.reason else ""
+        print(
+            f"{record.agent:<{agent_width}}  {record.task_id:<{task_width}}  {record.outcome.value:<7}  "
+            f"{record.iterations:>10}  {reason}".rstrip()
+        )
+
+
+def _print_whole(path: Path, record: TrialRecord) -> None:
+    print(f"== {record.agent} at {record.task_id} (suite {record.suite} {record.suite_version})")
+    print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
+    for line in record.reason.splitlines():
+        print(f"  {line}")
+    print(f"design-rule violations: first {record.first_proposal_violations}, final {record.final_violations}")
+    for label, name in (("layout", record.artifact), ("transcript", record.transcript), ("picture", record.picture)):
+        if name is not None:
+            print(f"{label}: {path.parent / name}")
+    print(f"record: {path}")
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from iclayout_checkers import CHECKERS
+
+    from pytest_iclayout.checking.registry import CheckerRegistry
+    from pytest_iclayout.suite.folder import bundled_folder, load_tasks
+    from pytest_iclayout.trial.replaying import replay_file, transcripts_in
+
+    tasks = load_tasks(options.tasks or bundled_folder(), CheckerRegistry(CHECKERS))
+    replayed = [replay_file(path, tasks) for path in transcripts_in(options.paths)]
+    if options.json:
+        print(json.dumps([one.to_json() for one in replayed], indent=2))
+    else:
+        for one in replayed:
+            _print_replayed(one)
+        judged = [one for one in replayed if one.verdict is not None]
+        compared = [one for one in judged if one.recorded is not None]
+        print(
+            f"{len(replayed)} transcripts replayed, {len(judged)} judged, "
+            f"{sum(not one.differs for one in compared)} of {len(compared)} as recorded"
+        )
+    return EXIT_DIFFERS if any(one.differs or one.divergences for one in replayed) else 0
+
+
+def _print_replayed(one: Replayed) -> None:
+    ours = {None: "no task of that id", True: "accepted", False: "rejected"}[one.accepted]
+    recorded = {None: "", True: "; recorded as a success", False: "; recorded as a failure"}[one.recorded]
+    print(f"{one.path}: {one.commands} commands; {ours}{recorded}{'  <- differs' if one.differs else ''}")
+    for divergence in one.divergences:
+        print(f"  diverges: {divergence}")
+    if one.verdict is not None and not one.verdict.ok:
+        for line in one.verdict.summary(3).splitlines():
+            print(f"  {line}")

@@ -1,0 +1,35 @@
+"""All tasks below a folder, for the command line."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from pytest_iclayout.checking.registry import CheckerRegistry
+from pytest_iclayout.suite.files import SuiteError
+from pytest_iclayout.suite.manifest import MANIFEST_NAME, suite_above, suite_of_folder
+from pytest_iclayout.suite.task import Task, is_task_file, load_task
+
+
+def load_tasks(folder: Path, registry: CheckerRegistry) -> dict[str, Task]:
+    """Tasks by id. Raises SuiteError for a folder that is none, a broken task, or an id used twice."""
+    if not folder.is_dir():
+        raise SuiteError(f"{folder}: no folder")
+    tasks: dict[str, Task] = {}
+    for path in sorted(folder.resolve().rglob("*.toml")):
+        suite = suite_above(path.parent, Path(path.anchor))
+        if path.name == MANIFEST_NAME or not is_task_file(path, suite):
+            continue
+        task = load_task(path, suite or suite_of_folder(path.parent), registry)
+        if task.id in tasks:
+            raise SuiteError(f"{path}: id: {task.id!r} is the id of {tasks[task.id].path} already")
+        tasks[task.id] = task
+    return tasks
+
+
+def bundled_folder() -> Path:
+    """Where the bundled suite (iclayout_tasks) is installed."""
+    spec = find_spec("iclayout_tasks")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
