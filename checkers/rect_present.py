@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-
 from iclayout_checkers.layouts import other_layers, sizes
+
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
