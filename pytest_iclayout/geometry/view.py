@@ -39,7 +39,7 @@ class LayoutView:
         found = self._regions.get(layer)
         if found is None:
             index = self.layout.find_layer(layer.layer, layer.datatype)
-            found = db.Region() if index is None else db.Region(self.cell.begin_shapes_rec(index)).merged()
+            found = db.Region() if index is None else _merged(self.cell.begin_shapes_rec(index))
             self._regions[layer] = found
         return found
 
@@ -63,6 +63,12 @@ class LayoutView:
         """``met1 (68/20)``, or ``1/0`` for a layer that the technology does not have."""
         entry = self.technology.entry(layer)
         return str(layer) if entry is None else f"{entry.name} ({layer})"
+
+
+def _merged(shapes: db.RecursiveShapeIterator) -> db.Region:
+    region = db.Region(shapes).merged()
+    # klayout up to at least 0.30.9 hands a single polygon through unmerged, also one without area.
+    return db.Region() if region.count() == 1 and region.area() == 0 else region
 
 
 def open_view(
