@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isqrt
 from typing import Annotated, NamedTuple
 
@@ -84,9 +84,7 @@ class ContactStack:
             suspects = suspects.interacting(near)
         findings: list[Finding] = []
         for cut in suspects.each():
-            by_layer = {
-                layer: enclosure(db.Region(cut), view.region(layer), params.min_enclosure) for layer in layers
-            }
+            by_layer = {layer: enclosure(db.Region(cut), view.region(layer), params.min_enclosure) for layer in layers}
             if all(by_layer.values()):
                 layer = max(layers, key=lambda one: _least(by_layer[one]))
                 findings.append(self._finding(view, params, cut, role, layer, by_layer[layer]))
@@ -126,12 +124,8 @@ class ContactStack:
         found: dict[str, SearchStrategy[Drawing]] = {
             "nothing_drawn": st.just(Sketch().drawing),
             "missing_cut": stacks.map(lambda stack: stack.without(params.via)),
-            "cut_without_area": stacks.map(
-                lambda stack: stack.with_cut(db.Box(0, 0, stack.cut.width(), 0)).drawing
-            ),
-            "cut_on_the_wrong_layer": st.builds(
-                lambda stack, layer: stack.exchanged(params.via, layer), stacks, wrong
-            ),
+            "cut_without_area": stacks.map(lambda stack: stack.with_cut(db.Box(0, 0, stack.cut.width(), 0)).drawing),
+            "cut_on_the_wrong_layer": st.builds(lambda stack, layer: stack.exchanged(params.via, layer), stacks, wrong),
             "second_cut_uncovered": st.builds(
                 lambda stack, gap: stack.and_a_cut_beside(gap), stacks, st.integers(0, 5000)
             ),
@@ -261,9 +255,7 @@ def _broken_plate(
     beyond = st.integers(1, 5000)
     found: dict[str, SearchStrategy[Drawing]] = {
         f"{role}_missing": stacks.map(lambda stack: stack.without(layer)),
-        f"{role}_on_the_wrong_layer": st.builds(
-            lambda stack, other: stack.exchanged(layer, other), stacks, wrong
-        ),
+        f"{role}_on_the_wrong_layer": st.builds(lambda stack, other: stack.exchanged(layer, other), stacks, wrong),
         f"{role}_with_a_hole_over_the_cut": stacks.map(lambda stack: stack.with_frame(layer)),
         f"{role}_beside_the_cut": st.builds(
             lambda stack, gap: stack.with_plate(layer, _beside(stack, layer, gap)).drawing, stacks, beyond
@@ -276,9 +268,7 @@ def _broken_plate(
         ),
     }
     for side in _SIDES:
-        found[f"{role}_one_dbu_short_on_the_{side}"] = stacks.map(
-            lambda stack, side=side: stack.with_plate(layer, _short(stack, layer, params, side)).drawing
-        )
+        found[f"{role}_one_dbu_short_on_the_{side}"] = stacks.map(_shortening(layer, params, side))
     if params.min_enclosure > 0:
         found[f"{role}_too_near_at_a_slanted_corner"] = stacks.map(
             lambda stack: stack.with_polygon(layer, _chamfered(stack, params))
@@ -295,18 +285,21 @@ def _half(stack: _Stack, layer: Layer) -> db.Box:
     return db.Box(stack.cut.center().x, plate.bottom, plate.right, plate.top)
 
 
-def _short(stack: _Stack, layer: Layer, params: ContactStackParams, side: str) -> db.Box:
-    """The plate, drawn back to one dbu less than the enclosure on one side."""
-    cut, margin = stack.cut, params.min_enclosure - 1
-    edges = {
-        "left": cut.left - margin,
-        "bottom": cut.bottom - margin,
-        "right": cut.right + margin,
-        "top": cut.top + margin,
-    }
-    plate = stack.plates[layer]
-    drawn = [edges[one] if one == side else getattr(plate, one) for one in _SIDES]
-    return db.Box(*drawn)
+def _shortening(layer: Layer, params: ContactStackParams, side: str) -> Callable[[_Stack], Drawing]:
+    """Draws the plate back to one dbu less than the enclosure on one side."""
+
+    def shorten(stack: _Stack) -> Drawing:
+        cut, margin, plate = stack.cut, params.min_enclosure - 1, stack.plates[layer]
+        edges = {
+            "left": cut.left - margin,
+            "bottom": cut.bottom - margin,
+            "right": cut.right + margin,
+            "top": cut.top + margin,
+        }
+        drawn = [edges[one] if one == side else getattr(plate, one) for one in _SIDES]
+        return stack.with_plate(layer, db.Box(*drawn)).drawing
+
+    return shorten
 
 
 def _chamfered(stack: _Stack, params: ContactStackParams) -> Points:

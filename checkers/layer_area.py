@@ -105,17 +105,16 @@ def _too_small(layer: Layer, least: int) -> dict[str, SearchStrategy[Drawing]]:
     found: dict[str, SearchStrategy[Drawing]] = {
         "one_dbu_short": width.map(lambda width: _polygon(layer, polygon_of_area(least - 1, width))),
         "enough_only_with_an_overlap_counted_twice": width.map(
-            lambda width: Sketch()
-            .polygon(layer, polygon_of_area(least - 1, width))
-            .rect(layer, 0, 0, 1, 1)
-            .drawing
+            lambda width: Sketch().polygon(layer, polygon_of_area(least - 1, width)).rect(layer, 0, 0, 1, 1).drawing
         ),
         "enough_only_in_two_instances_on_one_place": width.map(
-            lambda width: Sketch()
-            .include(Sketch("part").polygon(layer, polygon_of_area(least - 1, width)))
-            .place("part")
-            .place("part")
-            .drawing
+            lambda width: (
+                Sketch()
+                .include(Sketch("part").polygon(layer, polygon_of_area(least - 1, width)))
+                .place("part")
+                .place("part")
+                .drawing
+            )
         ),
         "enough_only_as_a_bounding_box": width.map(lambda width: _polygon(layer, _triangle(least, width))),
     }
@@ -131,11 +130,13 @@ def _too_large(layer: Layer, most: int) -> dict[str, SearchStrategy[Drawing]]:
         "one_dbu_too_much": width.map(lambda width: _polygon(layer, polygon_of_area(most + 1, width))),
         "one_dbu_too_much_in_two_pieces": width.map(lambda width: _two_pieces(layer, most + 1, width)),
         "one_dbu_too_much_with_what_an_instance_holds": width.map(
-            lambda width: Sketch()
-            .include(Sketch("part").polygon(layer, polygon_of_area(most, width)))
-            .place("part")
-            .rect(layer, -2, 0, -1, 1)
-            .drawing
+            lambda width: (
+                Sketch()
+                .include(Sketch("part").polygon(layer, polygon_of_area(most, width)))
+                .place("part")
+                .rect(layer, -2, 0, -1, 1)
+                .drawing
+            )
         ),
     }
 

@@ -11,6 +11,8 @@ from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import Technology
 
 Points = list[tuple[int, int]]
+Shapes = list[tuple[Layer, db.Box]]
+"""Rectangles, in dbu."""
 
 
 def separate_polygons(region: db.Region) -> list[db.Polygon]:
@@ -29,12 +31,19 @@ def sizes(smallest: int = 1, largest: int = 100_000) -> SearchStrategy[tuple[int
     return st.tuples(side, side)
 
 
-def sketch_of(shapes: list[tuple[Layer, db.Box]]) -> Sketch:
+def sketch_of(shapes: Shapes) -> Sketch:
     """Rectangles in cell ``top``."""
     sketch = Sketch()
     for layer, box in shapes:
         sketch.rect(layer, box.left, box.bottom, box.right, box.top)
     return sketch
+
+
+def bounding_box(boxes: list[db.Box]) -> db.Box:
+    whole = db.Box()
+    for box in boxes:
+        whole += box
+    return whole
 
 
 def unplaced(drawing: Drawing) -> Drawing:

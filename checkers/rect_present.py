@@ -60,16 +60,15 @@ class RectPresent:
                 lambda size: Sketch().polygon(layer, [(0, 0), (size[0], 0), (0, size[1])]).drawing, sizes(2)
             ),
             "one_corner_off": st.builds(
-                lambda size: Sketch()
-                .polygon(layer, [(0, 0), (size[0], 0), (size[0], size[1] + 1), (0, size[1])])
-                .drawing,
+                lambda size: (
+                    Sketch().polygon(layer, [(0, 0), (size[0], 0), (size[0], size[1] + 1), (0, size[1])]).drawing
+                ),
                 sizes(2),
             ),
             "two_overlapping_that_merge_to_a_cross": st.builds(
-                lambda size: Sketch()
-                .rect(layer, -size[0], -1, size[0], 1)
-                .rect(layer, -1, -size[1], 1, size[1])
-                .drawing,
+                lambda size: (
+                    Sketch().rect(layer, -size[0], -1, size[0], 1).rect(layer, -1, -size[1], 1, size[1]).drawing
+                ),
                 sizes(2),
             ),
             "rectangle_without_area": st.builds(
@@ -93,4 +92,3 @@ def _bitten(width: int, height: int, right: int, top: int) -> list[tuple[int, in
 
 
 CHECKER = RectPresent()
-

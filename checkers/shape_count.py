@@ -110,7 +110,7 @@ class ShapeCount:
         return Finding(rule=self.name, message=message, layer=params.layer, place=Rect.from_db(box))
 
     def witness(self, params: ShapeCountParams, bench: Bench) -> Drawing:
-        return _drawing(params.layer, _grid(_right_count(params), *(params.size or (600, 400)), gap=400))
+        return _drawing(params.layer, _grid(_right_count(params), params.size or (600, 400), 400))
 
     def negatives(self, params: ShapeCountParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         layer, fewest, most = params.layer, params.fewest, params.most
@@ -120,18 +120,16 @@ class ShapeCount:
         permille = st.integers(0, 999)
 
         def grids(count: int, change: Callable[[list[db.Box]], list[db.Box]] = list) -> SearchStrategy[Drawing]:
-            return st.builds(
-                lambda size, gap: _drawing(layer, change(_grid(count, *size, gap))), size, gap
-            )
+            return st.builds(lambda size, gap: _drawing(layer, change(_grid(count, size, gap))), size, gap)
 
         right = _right_count(params)
         found: dict[str, SearchStrategy[Drawing]] = {
             "nothing_drawn": st.just(Sketch().drawing),
             "wrong_layer": st.builds(
-                lambda wrong, size, gap: _drawing(wrong, _grid(right, *size, gap)), other, size, gap
+                lambda wrong, size, gap: _drawing(wrong, _grid(right, size, gap)), other, size, gap
             ),
             "only_shapes_without_area": st.builds(
-                lambda size, gap: _drawing(layer, [_flat(box) for box in _grid(right, *size, gap)]), size, gap
+                lambda size, gap: _drawing(layer, [_flat(box) for box in _grid(right, size, gap)]), size, gap
             ),
             "only_in_a_cell_that_is_not_placed": grids(right).map(unplaced),
         }
@@ -139,10 +137,11 @@ class ShapeCount:
             found |= {
                 "one_short": grids(fewest - 1),
                 "one_on_the_wrong_layer": st.builds(
-                    lambda wrong, size, gap: sketch_of(
-                        [(layer, box) for box in _grid(fewest, *size, gap)[1:]]
-                        + [(wrong, _grid(1, *size, gap)[0])]
-                    ).drawing,
+                    lambda wrong, size, gap: (
+                        sketch_of(
+                            [(layer, box) for box in _grid(fewest, size, gap)[1:]] + [(wrong, _grid(1, size, gap)[0])]
+                        ).drawing
+                    ),
                     other,
                     size,
                     gap,
@@ -153,7 +152,7 @@ class ShapeCount:
             }
             if params.size != (1, 1):
                 found["one_in_two_pieces_that_abut"] = st.builds(
-                    lambda size, gap, cut: _drawing(layer, _first_in_pieces(_grid(fewest - 1, *size, gap), cut)),
+                    lambda size, gap, cut: _drawing(layer, _first_in_pieces(_grid(fewest - 1, size, gap), cut)),
                     size,
                     gap,
                     permille,
@@ -169,13 +168,13 @@ class ShapeCount:
             found |= {
                 name: grids(right, _changing_the_last(wrong))
                 for name, wrong in _WRONG_SIZES.items()
-                if wrong(_grid(1, *params.size, 1)[0]).area() > 0
+                if wrong(_grid(1, params.size, 1)[0]).area() > 0
             }
             if params.width != params.height:
                 found["one_turned"] = grids(right, _changing_the_last(_turned))
             if params.size != (1, 1):
                 found["one_lacks_a_corner"] = st.builds(
-                    lambda size, gap: _without_a_corner(layer, _grid(right, *size, gap)), size, gap
+                    lambda size, gap: _without_a_corner(layer, _grid(right, size, gap)), size, gap
                 )
         return found
 
@@ -189,7 +188,8 @@ def _right_count(params: ShapeCountParams) -> int:
     return params.min or params.most or 1
 
 
-def _grid(count: int, width: int, height: int, gap: int) -> list[db.Box]:
+def _grid(count: int, size: tuple[int, int], gap: int) -> list[db.Box]:
+    width, height = size
     places = (divmod(number, _COLUMNS) for number in range(count))
     return [db.Box(0, 0, width, height).moved(x * (width + gap), y * (height + gap)) for y, x in places]
 
