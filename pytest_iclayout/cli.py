@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, say) has seen enough; Python would complain again while closing.
-        sys.stderr.close()
+        # The reader (head, say) has seen enough; Python flushes once more at exit and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ValueError as error:  # every error of ours about a user's input is one
         print(f"iclayout: {error}", file=sys.stderr)
@@ -75,12 +77,15 @@ def _results(options: argparse.Namespace) -> int:
     folder: Path = options.folder
     if not folder.is_dir():
         raise RecordError(f"{folder}: no folder of trial records; pytest --agent=... writes them there")
-    paths = sorted(folder.rglob("*.json"))
-    shown = [
-        (path, record)
-        for path, record in ((path, read_record(path)) for path in paths)
-        if options.outcome in (None, record.outcome.value) and options.task in (None, record.task_id)
-    ]
+    shown, unreadable = [], []
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            record = read_record(path)
+        except RecordError as error:
+            unreadable.append(str(error))
+            continue
+        if options.outcome in (None, record.outcome.value) and options.task in (None, record.task_id):
+            shown.append((path, record))
     if options.json:
         print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
     elif not shown:
@@ -90,6 +95,9 @@ def _results(options: argparse.Namespace) -> int:
             _print_whole(path, record)
     else:
         _print_table([record for _, record in shown])
+    if unreadable:
+        # Last, and after the records that can be read: one damaged file does not hide the others.
+        raise RecordError("\niclayout: ".join(unreadable))
     return 0 if shown else EXIT_DIFFERS
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
 from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.broken import broken_file
 from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun
 from pytest_iclayout.options import agents, checkers, settings_key
 from pytest_iclayout.suite.files import SuiteError
@@ -61,11 +62,11 @@ class ManifestFile(pytest.File):
         try:
             suite = load_suite(self.path)
         except SuiteError as error:
-            raise self.CollectError(str(error)) from error
+            raise broken_file(self, str(error)) from error
         files = {path.stem for path in self.path.parent.rglob("*.toml")}
         missing = [task_id for task_id in suite.tasks if task_id not in files]
         if missing:
-            raise self.CollectError(f"{self.path}: tasks: no file for {', '.join(missing)}")
+            raise broken_file(self, f"{self.path}: tasks: no file for {', '.join(missing)}")
         return iter(())
 
 
@@ -76,7 +77,7 @@ class TaskFile(pytest.File):
         try:
             task = self._load()
         except SuiteError as error:
-            raise self.CollectError(str(error)) from error
+            raise broken_file(self, str(error)) from error
         for agent in agents(self.config):
             yield self._item(f"solve[{agent.name}]", "solve", _solve, task, agent)
         yield self._item("accepts", "gate", _accepts, task)

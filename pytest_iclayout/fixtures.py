@@ -38,6 +38,7 @@ class TrialResult:
     def require_passed(self) -> None:
         """Return when the checker accepted; raises TrialFailed or TrialError, or skips the test when the
         agent could not be run."""
+        __tracebackhide__ = True
         from pytest_iclayout.trial.outcomes import OutcomeKind
 
         record = self.record
@@ -70,6 +71,7 @@ class TrialRun:
 
         Raises TrialError when the record cannot be written: an unrecorded trial did not happen.
         """
+        __tracebackhide__ = True
         from pytest_iclayout.trial.outcomes import OutcomeKind
         from pytest_iclayout.trial.picture import picture_of
         from pytest_iclayout.trial.record import record_path, write_record
@@ -97,6 +99,20 @@ class TrialRun:
         return TrialResult(record, path)
 
 
+def highest_folder(path: Path, config: pytest.Config) -> Path:
+    """Up to where a file's manifest is looked for: the rootdir, or for a file outside of it the file system's root."""
+    return config.rootpath if path.is_relative_to(config.rootpath) else Path(path.anchor)
+
+
+def load_task_file(path: Path, config: pytest.Config) -> Task:
+    """A task with its suite, wherever in the run it is asked for. Raises SuiteError."""
+    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+    from pytest_iclayout.suite.task import load_task
+
+    suite = suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(path.parent)
+    return load_task(path, suite, checkers(config))
+
+
 def _item_task(request: pytest.FixtureRequest) -> Task | None:
     found: Task | None = getattr(request.node, "task", None)
     return found
@@ -115,13 +131,9 @@ def task(request: pytest.FixtureRequest) -> Task:
     if marker is None or len(marker.args) != 1:
         pytest.fail("the task fixture needs @pytest.mark.layout_task('path/to/task.toml')", pytrace=False)
     from pytest_iclayout.suite.files import SuiteError
-    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
-    from pytest_iclayout.suite.task import load_task
 
-    path = (request.path.parent / marker.args[0]).resolve()
     try:
-        suite = suite_above(path.parent, Path(path.anchor)) or suite_of_folder(path.parent)
-        return load_task(path, suite, checkers(request.config))
+        return load_task_file((request.path.parent / marker.args[0]).resolve(), request.config)
     except SuiteError as error:
         pytest.fail(str(error), pytrace=False)
 

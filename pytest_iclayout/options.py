@@ -34,6 +34,16 @@ class Settings:
     results: Path
     run_id: str
 
+    @property
+    def gate_pictures(self) -> Path:
+        """Folder of pictures of layouts that an oracle got wrong."""
+        return self.results / ".gate"
+
+    @property
+    def gate_database(self) -> Path:
+        """Folder of the gate's failing examples, which a later run tries first."""
+        return self.results / ".examples"
+
 
 settings_key = pytest.StashKey[Settings]()
 _checkers_key = pytest.StashKey["CheckerRegistry"]()
@@ -133,6 +143,11 @@ def agents(config: pytest.Config) -> tuple[Agent, ...]:
             made = tuple(registry.make(spec) for spec in config.stash[settings_key].agent_specs)
         except AgentNameError as error:
             raise pytest.UsageError(f"--agent: {error}") from error
+        names = [one.name for one in made]
+        double = sorted({name for name in names if names.count(name) > 1})
+        if double:
+            # Items and records go by this name: one agent's would replace the other's.
+            raise pytest.UsageError(f"--agent: two agents are called {', '.join(double)}; each needs its own name")
         config.stash[_agents_key] = made
     return config.stash[_agents_key]
 
@@ -140,8 +155,8 @@ def agents(config: pytest.Config) -> tuple[Agent, ...]:
 def parametrize_agents(metafunc: pytest.Metafunc) -> None:
     """A test of one's own that asks for ``agent_session`` runs once for each ``--agent``."""
     if "agent_session" in metafunc.fixturenames:
-        specs = metafunc.config.stash[settings_key].agent_specs
-        metafunc.parametrize("agent_session", range(len(specs)), ids=list(specs), indirect=True)
+        names = [one.name for one in agents(metafunc.config)]
+        metafunc.parametrize("agent_session", range(len(names)), ids=names, indirect=True)
 
 
 def _gate_examples(config: pytest.Config) -> int:

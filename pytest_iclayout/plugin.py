@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_iclayout import options, terminal, xdist
-from pytest_iclayout.fixtures import agent_session, checker, layout_session, task
+from pytest_iclayout import broken, options, terminal, xdist
+from pytest_iclayout.fixtures import agent_session, checker, highest_folder, layout_session, task
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -40,9 +40,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix != ".toml":
         return None
+    from pytest_iclayout.suite.sniff import may_be_ours
+
+    top = highest_folder(file_path, parent.config)
+    if not (may_be_ours(file_path, top) or parent.session.isinitpath(file_path)):
+        return None
     from pytest_iclayout import collect
 
     return collect.collect_toml(file_path, parent)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.pluginmanager.register(broken.BrokenFiles(session), "iclayout-broken-files")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_iclayout.fixtures import TRIAL_PROPERTY
+from pytest_iclayout.fixtures import TRIAL_PROPERTY, TrialError
 from pytest_iclayout.options import settings_key
 
 if TYPE_CHECKING:
@@ -44,10 +44,8 @@ def header(config: pytest.Config) -> list[str]:
 
 def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Mark reports of trials that ended in error, so that any process can tell them from failures."""
-    if call.excinfo is None or not hasattr(item, "task"):
+    if call.excinfo is None:
         return
-    from pytest_iclayout.fixtures import TrialError
-
     solves = getattr(item, "agent", None) is not None
     if isinstance(call.excinfo.value, TrialError) or (solves and report.when != "call" and report.failed):
         report.user_properties.append((_ERROR_PROPERTY, "1"))

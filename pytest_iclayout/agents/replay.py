@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_iclayout.agents.protocol import AgentUnavailable, LayoutTools, Proposal, Turn
-from pytest_iclayout.session.transcript import Transcript, parse_transcript
+from pytest_iclayout.session.transcript import Transcript, TranscriptError, parse_transcript
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_text
 
@@ -26,19 +27,31 @@ class ReplayAgent:
         if len(found) > 1:
             listed = ", ".join(str(path) for path in found[:5])
             raise AgentUnavailable(f"{len(found)} transcripts of {context.task_id}: {listed}; name a narrower folder")
-        return _ReplaySession(parse_transcript(read_text(found[0]), str(found[0])))
+        text = read_text(found[0])
+        return _ReplaySession(parse_transcript(text, str(found[0])), _line_numbers(text))
 
 
 class _ReplaySession:
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, lines: Sequence[int]) -> None:
         self._transcript = transcript
+        self._lines = lines
 
     def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
         for recorded in self._transcript.commands:
             # What failed then changed nothing, and must change nothing now.
-            if recorded.outcome.err is None:
-                layout.execute(recorded.command)
+            if recorded.outcome.err is not None:
+                continue
+            outcome = layout.execute(recorded.command)
+            if not outcome.ok:
+                # From here on this is not the layout that was recorded: judging it would blame the wrong one.
+                where = f"{self._transcript.origin}:{self._lines[recorded.seq]}"
+                raise TranscriptError(f"{where}: applied when recorded, refused here: {outcome.error_message}")
         return Proposal(gives_up=True, note=f"played {self._transcript.origin}")
+
+
+def _line_numbers(text: str) -> list[int]:
+    """The line of each command; empty lines between them are allowed."""
+    return [number for number, line in enumerate(text.splitlines(), 1) if line.strip()]
 
 
 def find_transcripts(folder: Path, task_id: str) -> list[Path]:

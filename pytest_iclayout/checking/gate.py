@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,7 @@ class GateSettings:
             max_examples=examples,
             deadline=None,
             print_blob=False,
+            report_multiple_bugs=False,  # a group of exceptions would bury the GateFailure among them
             suppress_health_check=[HealthCheck.too_slow],
             **options,
         )
@@ -99,7 +101,7 @@ def check_accepts(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     _must_accept(oracle, artifact, "the witness", witness)
     tried = {"witness": 1}
     for number, drawing in enumerate(oracle.good):
-        _must_accept(oracle, oracle.build(drawing), f"good layout {number}", drawing)
+        _must_accept(oracle, oracle.build(drawing), f"good layout {number} of the task", drawing)
         tried["good"] = number + 1
     names = oracle.checker.variants(oracle.params)
     if not names:
@@ -131,9 +133,7 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
         seen.setdefault("bad", set()).add(_digest(oracle.build(drawing)))
-    negatives = oracle.checker.negatives(oracle.params, oracle.bench)
-    if not negatives:
-        raise GateFailure(f"checker {oracle.checker.name} declares no negatives; it may not judge", b"")
+    negatives = _negatives(oracle)
     share = max(1, -(-gate.examples // len(negatives)))
     for name, strategy in sorted(negatives.items()):
         how = gate.hypothesis(f"{key}-rejects-{name}", share)
@@ -142,17 +142,26 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
 
 
 def quick_check(oracle: Oracle, key: str) -> None:
-    """A small, deterministic pass through the gate: the witness, and one negative of each name.
+    """A small, deterministic pass: the witness, the task's own layouts, and one negative of each name.
 
     Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
     gate was selected.  Raises GateFailure.
     """
     witness = oracle.witness()
     _must_accept(oracle, oracle.build(witness), "the witness", witness)
+    for number, drawing in enumerate(oracle.good):
+        _must_accept(oracle, oracle.build(drawing), f"good layout {number} of the task", drawing)
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
-    for name, strategy in sorted(oracle.checker.negatives(oracle.params, oracle.bench).items()):
+    for name, strategy in sorted(_negatives(oracle).items()):
         _reject_all(oracle, name, strategy, _once(), set())
+
+
+def _negatives(oracle: Oracle) -> Mapping[str, SearchStrategy[Drawing]]:
+    negatives = oracle.checker.negatives(oracle.params, oracle.bench)
+    if not negatives:
+        raise GateFailure(f"checker {oracle.checker.name} declares no negatives; it may not judge", b"")
+    return negatives
 
 
 def _reject_all(oracle: Oracle, name: str, strategy: SearchStrategy[Drawing], how: settings, seen: set[bytes]) -> None:

@@ -56,11 +56,14 @@ class TaskContext(BaseModel):
 
 
 def context_of(task: Task, max_iterations: int) -> TaskContext:
-    """The context of a task, from an explicit choice of fields: a new one is not shown by accident."""
+    """The context of a task, from an explicit choice of fields: a new one is not shown by accident.
+
+    The technology is a copy, because the judge works with the original.
+    """
     return TaskContext(
         task_id=task.id,
         prompt=task.spec.prompt,
-        technology=task.technology,
+        technology=task.technology.model_copy(deep=True),
         rule_set=task.oracle.bench.rule_set,
         max_iterations=max_iterations,
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.suite.files import SuiteError
-from pytest_iclayout.suite.manifest import MANIFEST_NAME, suite_above, suite_of_folder
+from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+from pytest_iclayout.suite.sniff import MANIFEST_NAME
 from pytest_iclayout.suite.task import Task, is_task_file, load_task
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_iclayout.suite.files import SuiteError, read_toml
+from pytest_iclayout.suite.sniff import MANIFEST_NAME as MANIFEST_NAME
+from pytest_iclayout.suite.sniff import manifest_above
 from pytest_iclayout.technology.errors import explain
-
-MANIFEST_NAME = "manifest.toml"
-_TASKS_KEY = re.compile(rb"^\s*tasks\s*=", re.MULTILINE)
 
 
 class Manifest(BaseModel):
@@ -47,25 +45,6 @@ def load_suite(manifest_path: Path) -> Suite:
         raise SuiteError(f"{manifest_path}: tasks: {', '.join(double)} is listed twice")
     folder = manifest_path.parent
     return Suite(name=manifest.name or folder.name, version=manifest.version, folder=folder, tasks=manifest.tasks)
-
-
-def is_suite_manifest(path: Path) -> bool:
-    """Whether a file of that name lists tasks; other programs have a manifest.toml too."""
-    try:
-        return path.name == MANIFEST_NAME and _TASKS_KEY.search(path.read_bytes()) is not None
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=4096)
-def manifest_above(folder: Path, top: Path) -> Path | None:
-    """The nearest suite manifest in ``folder`` or above it, no higher than ``top``."""
-    candidate = folder / MANIFEST_NAME
-    if is_suite_manifest(candidate):
-        return candidate
-    if folder == top or folder.parent == folder:
-        return None
-    return manifest_above(folder.parent, top)
 
 
 @lru_cache(maxsize=4096)

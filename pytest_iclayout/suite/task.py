@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,13 +17,12 @@ from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.session.sketch import Drawing, Sketch
 from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
 from pytest_iclayout.suite.manifest import Suite
+from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import LayerRef
 from pytest_iclayout.technology.load import builtin_names, builtin_technology, load_technology
 from pytest_iclayout.technology.models import Technology, TechnologyError
 from pytest_iclayout.technology.text import parse_technology_text
-
-_TASK_KEY = re.compile(rb"^\s*(checker|prompt|tier|id)\s*=", re.MULTILINE)
 
 
 def _intent_from_text(value: Any) -> Any:
@@ -110,19 +108,14 @@ def is_task_file(path: Path, suite: Suite | None) -> bool:
     In a suite: every file but those that are whole and have none of a task's main keys (a technology,
     say), so that a damaged task is an error and not silence.  Elsewhere: those with two of the keys.
     """
-    if suite is not None and path.stem in suite.tasks:
+    if suite is None:
+        return looks_like_task(path)
+    if path.stem in suite.tasks:
         return True
     try:
-        keys = {match[1] for match in _TASK_KEY.finditer(path.read_bytes()[:65536])}
-    except OSError:
-        return suite is not None
-    if suite is None or keys:
-        return len(keys) >= (2 if suite is None else 1)
-    try:
-        read_toml(path)
+        return any(key in TASK_KEYS for key in read_toml(path))
     except SuiteError:
         return True
-    return False
 
 
 def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from pytest_iclayout.session.transcript import parse_transcript
 from pytest_iclayout.suite.files import SuiteError, read_text
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.technology.errors import explain
+from pytest_iclayout.trial.outcomes import POLICY
+from pytest_iclayout.trial.record import read_record
 
 _SUFFIX = ".transcript.jsonl"
 
@@ -77,12 +80,14 @@ def transcripts_in(paths: Iterable[Path]) -> list[Path]:
 def task_id_of(path: Path) -> str:
     """From the field's file names, ``<task id>.transcript.jsonl``; in our results, from the folder."""
     stem = path.name.removesuffix(_SUFFIX) if path.name.endswith(_SUFFIX) else path.stem
-    record = path.parent / f"{stem.rpartition('-')[0]}.json"
-    return path.parent.name if stem.count("-") and record.is_file() else stem
+    return path.parent.name if _own_record(path).is_file() else stem
 
 
 def replay_file(path: Path, tasks: Mapping[str, Task]) -> Replayed:
-    """Replay one transcript and judge the result. Raises TranscriptError and SuiteError, which name the file."""
+    """Replay one transcript and judge the result.
+
+    Raises TranscriptError, SuiteError and RecordError, which name the file.
+    """
     transcript = parse_transcript(read_text(path), str(path))
     task_id = task_id_of(path)
     task = tasks.get(task_id)
@@ -99,9 +104,18 @@ def replay_file(path: Path, tasks: Mapping[str, Task]) -> Replayed:
     )
 
 
-def _recorded_success(path: Path, task_id: str) -> bool | None:
-    import json
+def _own_record(path: Path) -> Path:
+    """The record of a transcript in our results, ``AGENT-DIGEST.transcript.jsonl`` beside ``AGENT.json``."""
+    return path.parent / f"{path.name.removesuffix(_SUFFIX).rpartition('-')[0]}.json"
 
+
+def _recorded_success(path: Path, task_id: str) -> bool | None:
+    own = _own_record(path)
+    if own.is_file():
+        record = read_record(own)
+        # A trial without a verdict has nothing to compare with; a left-over transcript is another trial's.
+        counts = POLICY[record.outcome].counts and record.transcript == path.name
+        return record.success if counts else None
     beside = path.parent / (path.name.removesuffix(_SUFFIX) + ".result.json")
     if not beside.is_file():
         return None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
 from pytest_iclayout.agents.oracle import OracleAgent
-from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, Turn
+from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, LayoutTools, Proposal, Turn
 from pytest_iclayout.checking.gate import GateFailure, quick_check
 from pytest_iclayout.checking.oracle import Judgement
 from pytest_iclayout.session.session import LayoutSession
@@ -49,14 +50,34 @@ class _Progress:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class _Tools:
-    """The agent's hands: commands in their JSON form, and nothing else of the session."""
+def _tools(session: LayoutSession) -> LayoutTools:
+    """The agent's hands: commands in their JSON form, and nothing else of the session.
 
-    _execute: Callable[[Mapping[str, Any]], Outcome]
+    What goes in and out is copied: an agent that alters a command or an answer afterwards, to use it
+    again, must not alter the transcript.
+    """
 
-    def execute(self, command: Mapping[str, Any]) -> Outcome:
-        return self._execute(command)
+    class Tools:
+        __slots__ = ()
+
+        def execute(self, command: Mapping[str, Any]) -> Outcome:
+            return session.execute(_as_json(command)).model_copy(deep=True)
+
+    return Tools()
+
+
+def _as_json(command: Mapping[str, Any]) -> dict[str, Any]:
+    """A command as its transcript line will hold it; what JSON has no form for becomes text, and is refused as such.
+
+    Raises TypeError for what is no command at all: the agent's program is wrong, not its layout.
+    """
+    try:
+        copied = json.loads(json.dumps(command, default=repr), parse_constant=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"a command must be JSON data: {error}") from error
+    if not isinstance(copied, dict):
+        raise TypeError(f"a command must be a mapping (given {type(command).__name__})")
+    return copied
 
 
 def run_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str = "") -> Trial:
@@ -91,25 +112,31 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         quick_check(task.oracle, task.id)
         _iterate(task, agent, settings, progress)
     except AgentUnavailable as error:
-        return OutcomeKind.NOT_RUN, str(error)
+        return OutcomeKind.NOT_RUN, str(error) or "the agent is not available"
     except GateFailure as error:
         return OutcomeKind.ERROR, f"the oracle may not judge, it did not pass its gate: {error.message}"
-    except Exception as error:  # an agent's or a checker's crash is neither a pass nor a failure of the agent
-        return OutcomeKind.ERROR, f"{type(error).__name__}: {error}"
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        # A crash of the agent or the checker is neither a pass nor a failure of the agent.  Also what is no
+        # Exception: sys.exit() in an agent's library, pytest.skip() or a time-out of a plugin in its frame.
+        return OutcomeKind.ERROR, f"{type(error).__name__}: {error}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
     return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
 
 
 def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:
     context = context_of(task, settings.max_iterations)
-    if isinstance(agent, OracleAgent):
+    if type(agent) is OracleAgent:  # no subclass: the witness is for this one alone
         agent = OracleAgent(task.oracle.witness())
     working = agent.start(context)
+    tools = _tools(progress.session)
     feedback: Feedback | None = None
     for iteration in range(1, settings.max_iterations + 1):
         done_before = len(progress.session.transcript)
-        tools = _Tools(progress.session.execute)
         proposal = working.propose(Turn(iteration=iteration, feedback=feedback), tools)
+        if not isinstance(proposal, Proposal):
+            raise TypeError(f"agent {agent.name} must return a Proposal (returned {type(proposal).__name__})")
         progress.iterations = iteration
         progress.note = proposal.note
         progress.artifact = progress.session.export()
@@ -133,6 +160,11 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
                 f"{entry.command.get('op')}: {entry.outcome.error_message}" for entry in entries if not entry.outcome.ok
             ),
         )
+
+
+def _encodable(text: str) -> str:
+    """Text that UTF-8 can hold: messages about file names and bytes may contain lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _finish(
@@ -162,7 +194,7 @@ def _finish(
         tier=task.spec.tier,
         agent=agent.name,
         outcome=outcome,
-        reason=reason,
+        reason=_encodable(reason),
         verdict=judged[-1].verdict if judged and outcome is not OutcomeKind.ERROR else None,
         note=progress.note,
         technology=task.technology.name,

@@ -1,0 +1,55 @@
+"""What a TOML file looks like, told from its text alone.
+
+The plugin is asked about every TOML file of every project on an installation, so this imports
+neither pydantic nor a layout library: most of those files are no concern of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+MANIFEST_NAME = "manifest.toml"
+TASK_KEYS = ("checker", "prompt", "tier", "id")
+"""The keys of a task file by which it is known."""
+
+_TASKS_KEY = re.compile(rb"^\s*tasks\s*=", re.MULTILINE)
+_TASK_KEY = re.compile(rf"^\s*({'|'.join(TASK_KEYS)})\s*=".encode(), re.MULTILINE)
+_READ_AT_MOST = 65536
+"""Bytes that are looked through for keys: they stand at a file's beginning."""
+
+
+def may_be_ours(path: Path, top: Path) -> bool:
+    """Whether a TOML file could be a task or a suite's manifest; False is final, True is not."""
+    if path.name == MANIFEST_NAME:
+        return is_suite_manifest(path)
+    return looks_like_task(path) or manifest_above(path.parent, top) is not None
+
+
+def looks_like_task(path: Path) -> bool:
+    """Whether two of a task's keys stand at the beginning of lines; also for text that is not quite TOML."""
+    try:
+        with path.open("rb") as file:
+            return len({match[1] for match in _TASK_KEY.finditer(file.read(_READ_AT_MOST))}) >= 2
+    except OSError:
+        return False
+
+
+def is_suite_manifest(path: Path) -> bool:
+    """Whether a file of that name lists tasks; other programs have a manifest.toml too."""
+    try:
+        return path.name == MANIFEST_NAME and _TASKS_KEY.search(path.read_bytes()) is not None
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def manifest_above(folder: Path, top: Path) -> Path | None:
+    """The nearest suite manifest in ``folder`` or above it, no higher than ``top``."""
+    candidate = folder / MANIFEST_NAME
+    if is_suite_manifest(candidate):
+        return candidate
+    if folder == top or folder.parent == folder:
+        return None
+    return manifest_above(folder.parent, top)
