@@ -9,29 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
-from pytest_iclayout.checking.oracle import Oracle
 from pytest_iclayout.broken import broken_file
-from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun
-from pytest_iclayout.options import agents, checkers, settings_key
-from pytest_iclayout.suite.files import SuiteError
-from pytest_iclayout.suite.manifest import (
-    MANIFEST_NAME,
-    Suite,
-    is_suite_manifest,
-    load_suite,
-    suite_above,
-    suite_of_folder,
-)
-from pytest_iclayout.suite.task import Task, is_task_file, load_task
+from pytest_iclayout.checking.gate import GateFailure, GateReport, GateSettings, check_accepts, check_rejects
+from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun, highest_folder, load_task_file
+from pytest_iclayout.options import agents, settings_key
+from pytest_iclayout.suite.files import SuiteError, read_toml
+from pytest_iclayout.suite.manifest import load_suite, suite_above
+from pytest_iclayout.suite.sniff import MANIFEST_NAME, is_suite_manifest
+from pytest_iclayout.suite.task import Task, is_task_file
 
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
 
     from pytest_iclayout.agents.protocol import Agent
 
-_ids_key = pytest.StashKey[dict[Path, dict[str, Path]]]()
-"""Task ids seen, with their files, for each suite folder."""
+_ids_key = pytest.StashKey[dict[str, dict[str, Path]]]()
+"""Task ids seen, with their files, for each suite's name: records go by both."""
 
 
 def collect_toml(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -41,18 +34,13 @@ def collect_toml(file_path: Path, parent: pytest.Collector) -> pytest.Collector 
             return ManifestFile.from_parent(parent, path=file_path)
         return None
     try:
-        suite = _suite_above(file_path, parent.config)
+        suite = suite_above(file_path.parent, highest_folder(file_path, parent.config))
     except SuiteError:
         # The manifest's own collector says what is wrong with it; the task's says that it is.
         return TaskFile.from_parent(parent, path=file_path)
     if parent.session.isinitpath(file_path) or is_task_file(file_path, suite):
         return TaskFile.from_parent(parent, path=file_path)
     return None
-
-
-def _suite_above(file_path: Path, config: pytest.Config) -> Suite | None:
-    inside = file_path.is_relative_to(config.rootpath)
-    return suite_above(file_path.parent, config.rootpath if inside else Path(file_path.anchor))
 
 
 class ManifestFile(pytest.File):
@@ -63,11 +51,22 @@ class ManifestFile(pytest.File):
             suite = load_suite(self.path)
         except SuiteError as error:
             raise broken_file(self, str(error)) from error
-        files = {path.stem for path in self.path.parent.rglob("*.toml")}
-        missing = [task_id for task_id in suite.tasks if task_id not in files]
+        ids = {_id_in(path) for path in self.path.parent.rglob("*.toml")}
+        missing = [task_id for task_id in suite.tasks if task_id not in ids]
         if missing:
-            raise broken_file(self, f"{self.path}: tasks: no file for {', '.join(missing)}")
+            raise broken_file(
+                self,
+                f"{self.path}: tasks: no file for {', '.join(missing)}; each needs a TOML file below this folder",
+            )
         return iter(())
+
+
+def _id_in(path: Path) -> str:
+    """The id that a file gives, or for a damaged file (an error of its own) its name."""
+    try:
+        return str(read_toml(path).get("id", path.stem))
+    except SuiteError:
+        return path.stem
 
 
 class TaskFile(pytest.File):
@@ -84,12 +83,14 @@ class TaskFile(pytest.File):
         yield self._item("rejects", "gate", _rejects, task)
 
     def _load(self) -> Task:
-        suite = _suite_above(self.path, self.config) or suite_of_folder(self.path.parent)
-        task = load_task(self.path, suite, checkers(self.config))
-        ids = self.session.stash.setdefault(_ids_key, {}).setdefault(suite.folder, {})
+        task = load_task_file(self.path, self.config)
+        ids = self.session.stash.setdefault(_ids_key, {}).setdefault(task.suite.name, {})
         other = ids.setdefault(task.id, self.path)
         if other != self.path:
-            raise SuiteError(f"{self.path}: id: {task.id!r} is the id of {other} already; ids are unique in a suite")
+            raise SuiteError(
+                f"{self.path}: id: {task.id!r} is the id of {other} already; ids are unique in a suite "
+                f"(both files are in one named {task.suite.name!r}; a {MANIFEST_NAME} can give it another name)"
+            )
         return task
 
     def _item(
@@ -122,23 +123,27 @@ class TaskItem(pytest.Function):
         return super().repr_failure(excinfo, *args, **kwargs)
 
 
-def _solve(agent_session: TrialRun) -> None:
-    agent_session.run().require_passed()
+# The functions take the task from their item and not from the fixture: a conftest.py may well have a
+# fixture of its own called task or checker.
 
 
-def _accepts(request: pytest.FixtureRequest, task: Task, checker: Oracle) -> None:
-    _gate(request, task, checker, check_accepts)
+def _solve(request: pytest.FixtureRequest) -> None:
+    TrialRun(request, request.node.task, request.node.agent).run().require_passed()
 
 
-def _rejects(request: pytest.FixtureRequest, task: Task, checker: Oracle) -> None:
-    _gate(request, task, checker, check_rejects)
+def _accepts(request: pytest.FixtureRequest) -> None:
+    _gate(request, request.node.task, check_accepts)
 
 
-def _gate(request: pytest.FixtureRequest, task: Task, oracle: Oracle, check: Callable[..., Any]) -> None:
+def _rejects(request: pytest.FixtureRequest) -> None:
+    _gate(request, request.node.task, check_rejects)
+
+
+def _gate(request: pytest.FixtureRequest, task: Task, check: Callable[..., GateReport]) -> None:
     settings = request.config.stash[settings_key]
-    gate = GateSettings(settings.gate_examples, settings.results.parent / "examples")
+    gate = GateSettings(settings.gate_examples, settings.gate_database)
     try:
-        report = check(oracle, f"{task.suite.name}-{task.id}", gate)
+        report = check(task.oracle, f"{task.suite.name}-{task.id}", gate)
     except GateFailure as error:
         _attach_picture(request, task, error)
         raise
@@ -153,8 +158,12 @@ def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFai
     picture = picture_of(task, failure.artifact, () if failure.verdict is None else failure.verdict.findings)
     if picture is None:
         return
-    folder = request.config.stash[settings_key].results.parent / "gate" / file_name(task.suite.name)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = request.config.stash[settings_key].gate_pictures / file_name(task.suite.name)
     path = folder / f"{file_name(task.id)}-{request.node.name}.png"
-    write_atomically(path, picture)
-    failure.message += f"\npicture: {path}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, picture)
+    except OSError as error:
+        failure.message += f"\nno picture: {path} could not be written: {error.strerror}"
+    else:
+        failure.message += f"\npicture: {path}"
