@@ -1,0 +1,12 @@
+"""Every bundled task as an agent sees it: a change of a prompt or of its technology is a change of the benchmark."""
+
+from __future__ import annotations
+
+from syrupy.assertion import SnapshotAssertion
+
+from pytest_iclayout.suite.context import context_of
+from pytest_iclayout.trial.runner import DEFAULT_MAX_ITERATIONS
+
+
+def test_context_changes_only_on_purpose(bundled_task, snapshot: SnapshotAssertion):
+    assert context_of(bundled_task, DEFAULT_MAX_ITERATIONS).as_text() == snapshot

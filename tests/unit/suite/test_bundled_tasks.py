@@ -1,0 +1,162 @@
+"""The bundled suite: against the published facts, and every prompt against its own checker."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from pytest_iclayout.agents.mock import scripts
+from pytest_iclayout.checking.spec import parse_checker_string
+from pytest_iclayout.suite.task import Task
+from pytest_iclayout.technology.layers import Layer
+
+FACTS = Path(__file__).parents[4] / "shared" / "reference" / "layout_task_facts.csv"
+BUNDLED_TIERS = (1, 2)
+
+TERMINAL = re.compile(r"(\w+)@(\d+/\d+)\((-?\d+),(-?\d+),(-?\d+),(-?\d+)\)")
+LENGTH = re.compile(r"(\d+) dbu(²?) (?:\(|= )([\d.]+) µm(²?)")
+NUMBER_WORDS = {1: "one", 2: "two", 3: "three"}
+
+
+@pytest.fixture(scope="module")
+def facts() -> list[dict[str, str]]:
+    if not FACTS.is_file():
+        pytest.skip("the table of published tasks is not beside the repository")
+    with FACTS.open(encoding="utf-8") as table:
+        return [row for row in csv.DictReader(table) if int(row["tier"]) in BUNDLED_TIERS]
+
+
+def prompt_of(task: Task) -> str:
+    """The prompt without its line breaks."""
+    return " ".join(task.spec.prompt.split())
+
+
+def layers_in(value: Any) -> Iterator[Layer]:
+    if isinstance(value, Layer):
+        yield value
+    elif isinstance(value, BaseModel):
+        for key in type(value).model_fields:
+            yield from layers_in(getattr(value, key))
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from layers_in(one)
+
+
+def judged_layers(task: Task) -> set[Layer]:
+    """Those of the parameters, and the conductors that the technology joins by a contact's cut."""
+    layers = set(layers_in(task.oracle.params))
+    if task.spec.checker.name == "contact_stack":
+        for one in task.technology.connections:
+            if one.cut in layers:
+                layers |= {one.bottom, one.top}
+    return layers
+
+
+def test_no_published_task_is_missing_or_renumbered(facts, bundled_tasks):
+    published = [(row["id"], int(row["tier"]), row["checker"]) for row in facts]
+    assert [(task.id, task.spec.tier, task.spec.checker.name) for task in bundled_tasks] == published
+
+
+def test_published_parameters_stay_as_they_are(facts, bundled_tasks):
+    ours = {task.id: task.spec.checker.params for task in bundled_tasks}
+    for row in facts:
+        if row["params"]:
+            published = parse_checker_string(f"{row['checker']}:{row['params']}").params
+            assert published.items() <= ours[row["id"]].items(), row["id"]
+
+
+def test_published_terminals_stay_as_they_are(facts, bundled_tasks):
+    ours = {task.id: task.spec.intent for task in bundled_tasks}
+    for row in facts:
+        intent = ours[row["id"]]
+        nets = {}
+        for text in filter(None, row["intent_terminals_dbu"].partition(" | ")[0].split(" ; ")):
+            name, _, terminals = text.partition(": ")
+            nets[name] = TERMINAL.findall(terminals)
+        assert nets == {
+            net.name: [
+                (one.name, str(one.layer), *map(str, (box.min.x, box.min.y, box.max.x, box.max.y)))
+                for one in net.terminals
+                for box in [one.region]
+            ]
+            for net in (intent.nets if intent else ())
+        }, row["id"]
+        assert "forbidden" in row["intent_terminals_dbu"] or not (intent and intent.forbidden), row["id"]
+
+
+def test_manifest_and_files_do_not_drift_apart(bundled_suite, bundled_tasks):
+    assert bundled_suite.tasks == tuple(task.id for task in bundled_tasks)
+
+
+def test_a_task_is_found_under_its_id_and_tier(bundled_task):
+    assert bundled_task.path.stem == bundled_task.id
+    assert bundled_task.path.parent.name == f"tier{bundled_task.spec.tier}"
+
+
+def test_prompt_names_the_judged_cell(bundled_task):
+    assert bundled_task.spec.cell is not None
+    assert f"`{bundled_task.spec.cell}`" in bundled_task.spec.prompt
+
+
+def test_prompt_names_every_judged_layer_with_its_gds_pair(bundled_task):
+    judged = judged_layers(bundled_task)
+    assert judged
+    for layer in judged:
+        named = f"{bundled_task.technology.name_of(layer)} ({layer})"
+        assert named in prompt_of(bundled_task)
+
+
+def test_prompt_states_every_limit_of_its_checker(bundled_task):
+    prompt = prompt_of(bundled_task)
+    for key, value in bundled_task.spec.checker.params.items():
+        if isinstance(value, int):
+            stated = {str(value), NUMBER_WORDS.get(value, str(value))}
+            assert stated & set(re.findall(r"\w+", prompt)), f"{key}={value}"
+
+
+def test_prompt_states_where_terminals_are(bundled_task):
+    for net in bundled_task.spec.intent.nets if bundled_task.spec.intent else ():
+        assert f"net `{net.name}`" in bundled_task.spec.prompt
+        for one in net.terminals:
+            box, layer = one.region, f"{bundled_task.technology.name_of(one.layer)} ({one.layer})"
+            corners = f"from ({box.min.x}, {box.min.y}) to ({box.max.x}, {box.max.y})"
+            assert f"`{one.name}`: {layer}, {corners}" in prompt_of(bundled_task)
+
+
+def test_prompt_states_the_rules_of_the_layers_that_must_be_drawn(bundled_task):
+    """Only for tasks that are judged by rules; the others say that rules do not decide them."""
+    prompt = prompt_of(bundled_task)
+    if bundled_task.spec.checker.name != "drc_clean":
+        assert "The design rules do not decide this task" in prompt
+        return
+    # What no rule looks at is not clean: a layer that the technology does not have is refused.
+    assert "not listed" in prompt
+    drawn = judged_layers(bundled_task)
+    rules = [rule for rule in bundled_task.oracle.bench.rules if set(rule.layers) <= drawn]
+    assert rules
+    for rule in rules:
+        assert f"{rule.value} dbu{'²' if rule.kind.is_area else ''}" in prompt, rule.id
+
+
+def test_prompt_gives_lengths_in_dbu_and_the_same_in_micron(bundled_task):
+    given = LENGTH.findall(prompt_of(bundled_task))
+    assert given
+    for dbu, square_dbu, micron, square_micron in given:
+        assert square_dbu == square_micron
+        assert Decimal(micron) == Decimal(dbu).scaleb(-6 if square_dbu else -3)
+
+
+def test_prompts_of_two_tasks_are_never_the_same(bundled_tasks):
+    prompts = [prompt_of(task) for task in bundled_tasks]
+    assert len(set(prompts)) == len(prompts)
+
+
+def test_mock_plays_every_task_and_no_others(bundled_tasks):
+    assert set(scripts()) == {task.id for task in bundled_tasks}

@@ -1,0 +1,63 @@
+"""Every bundled task: solved by mock and by the oracle, and never by doing nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_iclayout.agents.mock import MockAgent, scripts
+from pytest_iclayout.agents.nop import NopAgent
+from pytest_iclayout.agents.oracle import OracleAgent
+from pytest_iclayout.agents.protocol import Agent
+from pytest_iclayout.suite.task import Task
+from pytest_iclayout.trial.outcomes import OutcomeKind
+from pytest_iclayout.trial.record import TrialRecord
+from pytest_iclayout.trial.runner import TrialSettings, run_trial
+
+
+def record_of(task: Task, agent: Agent) -> TrialRecord:
+    return run_trial(task, agent, TrialSettings()).record
+
+
+def test_mock_solves_every_task_in_as_many_iterations_as_its_script_has_turns(bundled_task):
+    record = record_of(bundled_task, MockAgent())
+    assert (record.outcome, record.reason, record.note) == (OutcomeKind.PASSED, "", "")
+    assert record.iterations == len(scripts()[bundled_task.id])
+
+
+def test_mock_corrects_itself_often_enough_to_exercise_the_loop():
+    assert sum(len(turns) > 1 for turns in scripts().values()) >= 7
+
+
+def test_every_turn_after_the_first_waits_for_feedback():
+    for task_id, (first, *others) in scripts().items():
+        assert not first.expects, task_id
+        assert all(turn.expects for turn in others), task_id
+
+
+def test_commands_of_mock_that_fail_are_the_ones_meant_to(bundled_tasks):
+    failed = {task.id: record_of(task, MockAgent()).failed_commands for task in bundled_tasks}
+    assert {task_id: count for task_id, count in failed.items() if count} == {"t1_place_met1_rect": 1}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "add_rect", "add_polygon", "add_path", "place_instance", "place_array", "transform_shapes",
+        "delete_shapes", "query_shapes", "run_drc", "get_violations", "check_intent", "run_extract",
+        "route_net", "get_cell_info", "list_layers", "create_cell", "delete_cell",
+    ],
+)  # fmt: skip
+def test_mock_exercises_command(op):
+    played = {command["op"] for turns in scripts().values() for turn in turns for command in turn.commands}
+    assert op in played
+
+
+def test_oracle_solves_every_task(bundled_task):
+    record = record_of(bundled_task, OracleAgent())
+    assert (record.outcome, record.reason, record.iterations) == (OutcomeKind.PASSED, "", 1)
+
+
+def test_doing_nothing_fails_every_task_and_is_no_error(bundled_task):
+    record = record_of(bundled_task, NopAgent())
+    assert (record.outcome, record.iterations) == (OutcomeKind.FAILED, 1)
+    assert record.reason
