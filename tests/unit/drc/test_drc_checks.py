@@ -144,6 +144,13 @@ class TestSeparation:
         tip = polygon((1000, 500), (1500, 900), (1500, 100))
         assert places(checks.separation(SQUARE, tip, 10)) == ["(1000,500;1000,500)"]
 
+    @pytest.mark.parametrize("turns", range(4))
+    def test_shared_corner_of_a_slanted_shape_is_found_in_every_direction(self, turns):
+        transform = db.Trans(turns, False, 0, 0)
+        square = boxes((0, 0, 10, 10)).transformed(transform)
+        triangle = polygon((-10, 0), (-10, 10), (0, 0)).transformed(transform)
+        assert "(0,0;0,0)" in places(checks.separation(square, triangle, 1))
+
 
 class TestEnclosure:
     @pytest.mark.parametrize("side", ["left", "bottom", "right", "top"])
@@ -182,9 +189,7 @@ class TestEnclosure:
         assert lenient(boxes((500, 99, 1500, 800)))[0].place.bottom == 0
 
     def test_two_outer_shapes_that_abut_count_as_one(self):
-        assert (
-            checks.enclosure(boxes((30, 30, 200, 200)), boxes((0, 0, 100, 230), (100, 0, 230, 230)), 30) == []
-        )
+        assert checks.enclosure(boxes((30, 30, 200, 200)), boxes((0, 0, 100, 230), (100, 0, 230, 230)), 30) == []
 
 
 DIFF = boxes((0, 0, 1000, 500))
@@ -241,10 +246,13 @@ class TestExtension:
     def test_neighbour_that_ends_beside_a_crossing_is_not_its_end(self):
         # The second poly's foot has an upper edge 60 above diff, reached only through the gap.
         line = boxes((400, -130, 550, 700))
-        hook = boxes(
-            (900, -130, 1000, 900), (700, 800, 1000, 900), (700, 520, 750, 900), (600, 520, 750, 560)
-        )
+        hook = boxes((900, -130, 1000, 900), (700, 800, 1000, 900), (700, 520, 750, 900), (600, 520, 750, 560))
         assert checks.extension(line + hook, boxes((0, 0, 2000, 500)), 130) == []
+
+    def test_neighbour_across_the_corner_of_a_crossing_is_not_its_end(self):
+        poly = boxes((-60, 0, -40, 110), (-60, 120, -50, 130))
+        found = checks.extension(poly, boxes((-50, 90, -40, 120)), 40, outside_is_error=False)
+        assert 14.142 not in measured(found)
 
     def test_hole_beyond_the_crossing_ends_the_extension(self):
         holed = boxes((300, -130, 700, 1000)) - boxes((400, 600, 600, 700))
@@ -257,9 +265,7 @@ class TestExtension:
     @pytest.mark.parametrize("run", [1500, 700, 2600], ids=["45 degrees", "steep", "flat"])
     def test_slanted_poly_that_runs_past_is_legal(self, run):
         middle = 500 - run // 2
-        slanted = polygon(
-            (middle, -500), (middle + run, 1000), (middle + run + 200, 1000), (middle + 200, -500)
-        )
+        slanted = polygon((middle, -500), (middle + run, 1000), (middle + run + 200, 1000), (middle + 200, -500))
         assert checks.extension(slanted, boxes((-3000, 0, 4000, 500)), 130) == []
 
     def test_slanted_end_is_measured_at_its_nearest_point(self):
@@ -268,9 +274,7 @@ class TestExtension:
         assert measured(short) == [100]
 
     def test_slanted_end_from_the_very_edge_of_diff_is_found(self):
-        assert 0 in measured(
-            checks.extension(polygon((400, -130), (400, 500), (550, 650), (550, -130)), DIFF, 130)
-        )
+        assert 0 in measured(checks.extension(polygon((400, -130), (400, 500), (550, 650), (550, -130)), DIFF, 130))
 
     def test_each_of_many_gates_is_judged_by_itself(self):
         tops = [630, 629, 500, 300, 700]

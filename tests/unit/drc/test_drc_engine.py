@@ -83,9 +83,7 @@ def test_findings_follow_the_rules_and_then_the_place():
 
 def test_layer_is_asked_for_once():
     drawing = Drawing({MET1: [(0, 0, 10, 10)], MCON: [(0, 0, 5, 5)]})
-    run_rules(
-        drawing, [rule("width", 1), rule("space", 1), rule("enclosure", 1, MCON, MET1), rule("area", 1)]
-    )
+    run_rules(drawing, [rule("width", 1), rule("space", 1), rule("enclosure", 1, MCON, MET1), rule("area", 1)])
     assert drawing.asked == {MET1: 1, MCON: 1}
 
 
@@ -94,9 +92,7 @@ def test_empty_layout_breaks_no_rule():
 
 
 def test_region_keeps_what_touches_it_and_still_sees_neighbours_outside():
-    drawing = Drawing(
-        {MET1: [(0, 0, 100, 100), (110, 0, 210, 100), (1000, 0, 1100, 100), (1110, 0, 1210, 100)]}
-    )
+    drawing = Drawing({MET1: [(0, 0, 100, 100), (110, 0, 210, 100), (1000, 0, 1100, 100), (1110, 0, 1210, 100)]})
     findings = run_rules(drawing, [rule("space", 140)], region=db.Box(-50, -50, 100, 50))
     assert [str(finding.place) for finding in findings] == ["(100,0;110,100)"]
     assert run_rules(drawing, [rule("space", 140)], region=db.Box(-50, -50, 99, 50)) == ()

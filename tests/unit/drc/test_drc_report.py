@@ -87,9 +87,7 @@ def test_report_that_is_cut_off_is_an_error_and_not_a_clean_one(tmp_path, keep):
         read_report(cut)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"no report", b"<?xml version='1.0'?><other/>", b"\x00\x06\x00\x02"]
-)
+@pytest.mark.parametrize("content", [b"", b"no report", b"<?xml version='1.0'?><other/>", b"\x00\x06\x00\x02"])
 def test_other_file_is_no_report(tmp_path, content):
     path = tmp_path / "other.lyrdb"
     path.write_bytes(content)

@@ -26,9 +26,7 @@ def check(name: str, kind: RuleKind, layer: str, value: int, other: str | None =
         index = layout.find_layer(wanted.layer, wanted.datatype)
         return db.Region() if index is None else db.Region(layout.top_cell().begin_shapes_rec(index)).merged()
 
-    rule = Rule.model_validate(
-        {"id": "reported", "kind": kind, "layer": layer, "other_layer": other, "value": value}
-    )
+    rule = Rule.model_validate({"id": "reported", "kind": kind, "layer": layer, "other_layer": other, "value": value})
     return run_rules(region_of, [rule])
 
 
