@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,14 +46,21 @@ class Connectivity:
 
     @cached_property
     def joined(self) -> Nets:
-        return _extract(self.view, self._conductors)
+        return _extract(self.view, self._conductors, self._cuts)
 
     @cached_property
     def separate(self) -> Nets:
-        cut_apart = {layer: _without_corner_contacts(region) for layer, region in self._conductors.items()}
-        if all(cut_apart[layer] is region for layer, region in self._conductors.items()):
+        conductors = {layer: _without_corner_contacts(region) for layer, region in self._conductors.items()}
+        cuts = {layer: _without_corner_contacts(region) for layer, region in self._cuts.items()}
+        untouched = (self._conductors, conductors), (self._cuts, cuts)
+        if all(after[layer] is region for before, after in untouched for layer, region in before.items()):
             return self.joined
-        return _extract(self.view, cut_apart)
+        return _extract(self.view, conductors, cuts)
+
+    @cached_property
+    def _cuts(self) -> dict[Layer, db.Region]:
+        cuts = {one.cut for one in self.view.technology.connections if one.cut is not None}
+        return {cut: self.view.region(cut) for cut in sorted(cuts)}
 
     @cached_property
     def _conductors(self) -> dict[Layer, db.Region]:
@@ -74,10 +80,9 @@ def conductor_layers(view: LayoutView) -> tuple[Layer, ...]:
     return tuple(sorted({layer for one in view.technology.connections for layer in (one.bottom, one.top)}))
 
 
-def _extract(view: LayoutView, conductors: dict[Layer, db.Region]) -> Nets:
+def _extract(view: LayoutView, conductors: dict[Layer, db.Region], cuts: dict[Layer, db.Region]) -> Nets:
     # Flat mode: a net that never leaves a subcell still belongs to the top cell's picture.
     engine = db.LayoutToNetlist(view.cell.name, view.layout.dbu)
-    cuts = {one.cut: view.region(one.cut) for one in view.technology.connections if one.cut is not None}
     for layer, region in conductors.items():
         _register(engine, region)
         _attach_labels(engine, view, layer, region)
@@ -136,7 +141,7 @@ def _collect(engine: db.LayoutToNetlist, conductors: dict[Layer, db.Region]) -> 
 
 
 def _without_corner_contacts(region: db.Region) -> db.Region:
-    """The region with a 2 x 2 dbu square taken out at every corner that is its only contact.
+    """The region with a 2 x 2 dbu square taken out at every corner that is the only contact of two parts.
 
     Returns the same object when there is none, which is the rule.
     """
@@ -145,12 +150,14 @@ def _without_corner_contacts(region: db.Region) -> db.Region:
     coherent.merge()
     if coherent.count() == region.count():
         return region
-    visits = Counter((point.x, point.y) for polygon in coherent.each() for point in _vertices(polygon))
+    # Raw polygons from here on: merging them again would join what touches.
+    coherent.merged_semantics = False
     squares = db.Region()
-    for (x, y), count in visits.items():
-        if count > 1:
-            squares.insert(db.Box(x - 1, y - 1, x + 1, y + 1))
-    return region - squares
+    squares.merged_semantics = False
+    for x, y in {(point.x, point.y) for polygon in coherent.each() for point in _vertices(polygon)}:
+        squares.insert(db.Box(x - 1, y - 1, x + 1, y + 1))
+    # A tip that touches the middle of an edge is a corner of one of the two parts only.
+    return region - squares.interacting(coherent, 2)
 
 
 def _vertices(polygon: db.Polygon) -> Iterable[db.Point]:

@@ -38,9 +38,14 @@ def measure(layout: db.Layout, cell: db.Cell) -> Extent:
 
 
 def _measure_one(layout: db.Layout, cell: db.Cell, known: dict[int, Extent]) -> Extent:
-    # The cell's own box may have wrapped around only where an instance's box, below, is out of range.
-    shapes = sum(cell.shapes(index).size() for index in layout.layer_indexes())
-    box = db.DBox(cell.bbox()) if not cell.bbox().empty() else db.DBox()
+    # KLayout's box of the cell may have wrapped around only where the box of a path or an instance, below,
+    # is out of range.
+    shapes, box = 0, db.DBox() if cell.bbox().empty() else db.DBox(cell.bbox())
+    for index in layout.layer_indexes():
+        drawn = cell.shapes(index)
+        shapes += drawn.size()
+        for shape in drawn.each(db.Shapes.SPaths):
+            box += shape.path.to_dtype(1.0).bbox()
     for instance in cell.each_inst():
         child = known[instance.cell_index]
         shapes += child.shapes * max(1, instance.na) * max(1, instance.nb)

@@ -1,7 +1,8 @@
 """Legal changes of a layout: other geometry data for the same shapes, or the same shapes elsewhere.
 
 Each function takes the layout and its judged cell and returns a new layout; none of them may alter a
-verdict where the checker allows it (see ``Checker.variants``).
+verdict where the checker allows it (see ``Checker.variants``).  Those that move raise ExtentError rather
+than leave the coordinate range.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import klayout.db as db
 
+from pytest_iclayout.geometry.extent import ExtentError, measure, reaches_too_far
 from pytest_iclayout.geometry.io import read_layout, write_layout
-from pytest_iclayout.geometry.shapes import Orientation
+from pytest_iclayout.geometry.shapes import COORD_LIMIT, Orientation
 
 
 def _copy(layout: db.Layout) -> db.Layout:
@@ -52,6 +54,7 @@ def wrap(layout: db.Layout, cell_name: str, orientation: Orientation, dx: int, d
     cell = result.cell(cell_name)
     child = result.create_cell("wrapped_content")
     trans = db.ICplxTrans(1.0, 90.0 * orientation.quarter_turns, orientation.mirrored, dx, dy)
+    _check_reach(layout, cell_name, trans)
     child.move_shapes(cell)
     for instance in list(cell.each_inst()):
         child.insert(instance)
@@ -84,8 +87,16 @@ def through_gdstk(layout: db.Layout, cell_name: str) -> db.Layout:
 
 def _transformed(layout: db.Layout, cell_name: str, trans: db.ICplxTrans) -> db.Layout:
     result = _copy(layout)
+    _check_reach(layout, cell_name, trans)
     result.cell(cell_name).transform(trans)
     return result
+
+
+def _check_reach(layout: db.Layout, cell_name: str, trans: db.ICplxTrans) -> None:
+    """Before KLayout moves it: what leaves the coordinate range comes back in at the other end."""
+    floating = db.DCplxTrans(trans.mag, trans.angle, trans.is_mirror(), trans.disp.x, trans.disp.y)
+    if reaches_too_far(floating * measure(layout, layout.cell(cell_name)).box):
+        raise ExtentError(f"cell {cell_name} moved by {trans} reaches beyond ±{COORD_LIMIT} dbu")
 
 
 Redraw = Callable[[db.Polygon], list[db.Polygon | db.Path]]

@@ -46,7 +46,8 @@ def render_png(
     view.set_config("grid-style2", "invisible")
     view.set_config("text-visible", "true")
     view.set_config("default-text-size", "0.05")
-    view.show_layout(layout, False)
+    # A copy: the view takes what it shows into its possession, and destroys it in the end.
+    view.show_layout(layout.dup(), False)
     view.max_hier()
     cell = layout.cell(cell_name) if cell_name is not None else None
     tops = layout.top_cells()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isclose
 
 import klayout.db as db
 
@@ -89,7 +90,7 @@ def open_view(
 
 
 def _same_unit(layout: db.Layout, technology: Technology) -> Technology:
-    if abs(layout.dbu - technology.dbu_um) > 1e-9:
+    if not isclose(layout.dbu, technology.dbu_um, rel_tol=1e-6):
         raise UnjudgeableLayoutError(
             f"the layout's database unit is {layout.dbu:g} µm, the task's technology has {technology.dbu_um:g} µm"
         )

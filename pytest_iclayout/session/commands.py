@@ -5,23 +5,29 @@ All lengths are in dbu.  Every coordinate is bounded (see ``geometry.shapes.COOR
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from pytest_iclayout.geometry.io import MAX_RECORD_POINTS
 from pytest_iclayout.geometry.shapes import COORD_LIMIT, Coord, Point, Rect, Transform
 from pytest_iclayout.session.errors import CommandError, ErrorCode
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import Layer
 
-MAX_POINTS = 100_000
-"""Points of one polygon or path."""
+MAX_POINTS = MAX_RECORD_POINTS
+"""Points of one polygon or path: more would be split when the document is written."""
+
+MAX_ARRAY_COUNT = 32_767
+"""Columns or rows of one array: a GDS II record holds 15 bits."""
 
 # GDS II cell names are printable ASCII; KLayout writes $ for anything else, which would rename cells.
 CellName = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[A-Za-z0-9_$.?\-]+$")]
-ElementId = Annotated[int, Field(ge=1, strict=True)]
+ElementId = Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)]
 Length = Annotated[int, Field(ge=1, le=COORD_LIMIT, strict=True)]
-Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+Count = Annotated[int, Field(ge=1, le=MAX_ARRAY_COUNT, strict=True)]
 
 
 def _default_if_null(default: Any) -> BeforeValidator:
@@ -225,7 +231,17 @@ def parse_command(data: Any) -> Command:
     try:
         return _ADAPTER.validate_python(data)
     except ValidationError as error:
-        raise CommandError(ErrorCode.INVALID_ARGUMENT, explain(error)) from error
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, _reason(error)) from error
+
+
+def _reason(error: ValidationError) -> str:
+    try:
+        reason = explain(error)
+    except (RecursionError, ValueError):
+        # Python shows neither a value nested a thousand levels deep nor an integer of 5000 digits.
+        reason = "an argument is nested too deeply or too large to be shown"
+    # An unknown key may be a lone surrogate, which no file holds.
+    return reason.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def dump_command(command: Command) -> dict[str, Any]:
@@ -236,3 +252,37 @@ def dump_command(command: Command) -> dict[str, Any]:
 def command_schema() -> dict[str, Any]:
     """The JSON schema of all commands, for agents and their tools."""
     return _ADAPTER.json_schema()
+
+
+_DEEPEST = 32
+"""Levels of a recorded command; a valid one has 4."""
+
+
+def recordable(command: Any) -> dict[str, Any]:
+    """What a transcript keeps of a command, valid or not: an own copy that JSON can hold.
+
+    A valid command is kept as it was given.  Of an invalid one, what JSON does not have (NaN, bytes, keys
+    that are no text, a value nested without end) is replaced by a word for it.
+    """
+    copy = _json_copy(command, 0)
+    return copy if isinstance(copy, dict) else {"given": copy}
+
+
+def _json_copy(value: Any, depth: int) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, int):
+        return int(value) if value.bit_length() <= 1024 else f"integer of {value.bit_length()} bits"
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if depth > _DEEPEST:
+        return "nested too deeply"
+    if isinstance(value, Mapping):
+        return {str(_json_copy(key, depth + 1)): _json_copy(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_copy(one, depth + 1) for one in value]
+    return f"value of type {type(value).__name__}"

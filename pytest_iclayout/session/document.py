@@ -76,6 +76,9 @@ class Document:
         cell = self.layout.cell(element.cell_index)
         if isinstance(element.handle, db.Shape):
             assert element.layer is not None
+            if element.handle.is_path():
+                element.handle.path = _transformed_path(element.handle.path, trans)
+                return
             shapes = cell.shapes(self.layout.layer(element.layer.layer, element.layer.datatype))
             element.handle = shapes.transform(element.handle, trans)
         else:
@@ -100,3 +103,12 @@ class Document:
         self._next_id += 1
         self.elements[number] = Element(number, cell.cell_index(), handle, layer)
         return number
+
+
+def _transformed_path(path: db.Path, trans: db.ICplxTrans) -> db.Path:
+    result = path.transformed(trans)
+    if path.round or path.bgn_ext:
+        # Half of an odd width was rounded down; magnifying that loss would leave an end that is no longer
+        # half the width, and a GDS file has no round ends of another length.
+        result.bgn_ext = result.end_ext = result.width // 2
+    return result

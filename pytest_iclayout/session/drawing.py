@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import klayout.db as db
 
 from pytest_iclayout.geometry.extent import MAX_FLAT_SHAPES, measure, placed_box, reaches_too_far
@@ -31,17 +29,20 @@ def add_rect(document: Document, command: cmd.AddRect) -> list[int]:
 def add_polygon(document: Document, command: cmd.AddPolygon) -> list[int]:
     cell = document.cell(command.cell)
     polygon = db.Polygon([point.to_db() for point in command.points])
-    if polygon.area() == 0:
+    # The signed area of a polygon that crosses itself may be 0 although it covers some.
+    if polygon.area() == 0 and db.Region(polygon).merged().area() == 0:
         raise CommandError(ErrorCode.INVALID_ARGUMENT, "points: the polygon has no area")
     return [document.draw(cell, command.layer, polygon)]
 
 
 def add_path(document: Document, command: cmd.AddPath) -> list[int]:
+    """The ends of odd widths reach half the width, rounded down; the edges lie on the next grid line outward."""
     cell = document.cell(command.cell)
     path = db.Path([point.to_db() for point in command.points], command.width)
     if command.endcap != "flat":
         path.bgn_ext = path.end_ext = command.width // 2
         path.round = command.endcap == "round"
+    _check_reach(path.to_dtype(1.0).bbox(), "points", "the path")
     return [document.draw(cell, command.layer, path)]
 
 
@@ -84,7 +85,7 @@ def place_array(document: Document, command: cmd.PlaceArray) -> list[int]:
 def transform_shapes(document: Document, command: cmd.TransformShapes) -> list[int]:
     elements = document.elements_of(command.ids)
     for element in elements:
-        _check_stays_on_grid(element, command.transform)
+        _check_transform(document, element, command.transform)
     trans = command.transform.to_db()
     for element in elements:
         document.transform(element, trans)
@@ -100,15 +101,17 @@ def delete_shapes(document: Document, command: cmd.DeleteShapes) -> list[int]:
 
 def draw_route(document: Document, cell: db.Cell, command: cmd.RouteNet, width: int) -> tuple[list[int], int]:
     """Rectangles through the terminals in turn, first along x, then along y; returns ids and length in dbu."""
-    ids: list[int] = []
+    wires: list[db.Box] = []
     length = 0
     for start, end in zip(command.terminals, command.terminals[1:], strict=False):
         corner = Point(x=end.x, y=start.y)
         for one, other in ((start, corner), (corner, end)):
             if one != other:
-                ids.append(document.draw(cell, command.layer, _wire(one, other, width)))
+                wires.append(_wire(one, other, width))
                 length += abs(one.x - other.x) + abs(one.y - other.y)
-    return ids, length
+    for wire in wires:
+        _check_reach(db.DBox(wire), "terminals", "a wire")
+    return [document.draw(cell, command.layer, wire) for wire in wires], length
 
 
 def _wire(one: Point, other: Point, width: int) -> db.Box:
@@ -133,40 +136,57 @@ def _parent_and_child(document: Document, parent_name: str, child_name: str) -> 
 
 def _place(document: Document, parent: db.Cell, child: db.Cell, array: db.CellInstArray) -> int:
     extent = measure(document.layout, child)
-    members = max(1, array.na) * max(1, array.nb)
+    members = array.size()
     if extent.shapes * members > MAX_FLAT_SHAPES:
         raise CommandError(
             ErrorCode.BUDGET_EXHAUSTED,
             f"{members} members of {extent.shapes} shapes are more than {MAX_FLAT_SHAPES} once flat",
         )
-    if reaches_too_far(placed_box(extent.box, array)):
-        raise CommandError(
-            ErrorCode.INVALID_ARGUMENT, f"transform: {child.name!r} would reach beyond ±{COORD_LIMIT} dbu"
-        )
+    _check_reach(_reach(extent.box, array), "transform", f"{child.name!r}")
     return document.place(parent, array)
 
 
-def _check_stays_on_grid(element: Element, transform: Transform) -> None:
-    """A magnification must leave every coordinate an integer, and inside the coordinate range."""
-    numbers: Sequence[int] = ()
-    if isinstance(element.handle, db.Shape):
-        numbers = _coordinates(element.handle)
-    elif transform.is_magnifying:
-        raise CommandError(
-            ErrorCode.INVALID_ARGUMENT, f"transform: element {element.id} is an instance and is not magnified in place"
-        )
-    if any(number * transform.mag_num % transform.mag_den for number in numbers):
+def _reach(child: db.DBox, array: db.CellInstArray) -> db.DBox:
+    """The members' shapes and their origins: those of an empty cell have to fit into a file, too."""
+    return placed_box(child, array) + placed_box(db.DBox(0, 0, 0, 0), array)
+
+
+def _check_reach(box: db.DBox, argument: str, what: str) -> None:
+    if reaches_too_far(box):
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"{argument}: {what} would reach beyond ±{COORD_LIMIT} dbu")
+
+
+def _check_transform(document: Document, element: Element, transform: Transform) -> None:
+    """A transformation must leave every coordinate an integer, and inside the coordinate range."""
+    handle = element.handle
+    if isinstance(handle, db.Instance):
+        if transform.is_magnifying:
+            raise CommandError(
+                ErrorCode.INVALID_ARGUMENT,
+                f"transform: element {element.id} is an instance and is not magnified in place",
+            )
+        _check_instance_reach(document, element, transform)
+        return
+    if any(number * transform.mag_num % transform.mag_den for number in _coordinates(handle)):
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT,
             f"transform: {transform.mag_num}/{transform.mag_den} takes element {element.id} off the dbu grid",
         )
-    box = db.DBox(element.bbox)
-    mag = transform.mag_num / transform.mag_den
-    reach = max(abs(v) for v in (box.left, box.bottom, box.right, box.top)) * mag
-    if reach + max(abs(transform.dx), abs(transform.dy)) > COORD_LIMIT:
-        raise CommandError(
-            ErrorCode.INVALID_ARGUMENT, f"transform: element {element.id} would reach beyond ±{COORD_LIMIT} dbu"
-        )
+    drawn = handle.path.to_dtype(1.0).bbox() if handle.is_path() else db.DBox(element.bbox)
+    _check_reach(_floating(transform) * drawn, "transform", f"element {element.id}")
+
+
+def _check_instance_reach(document: Document, element: Element, transform: Transform) -> None:
+    assert isinstance(element.handle, db.Instance)
+    array = element.handle.cell_inst
+    child = measure(document.layout, document.layout.cell(array.cell_index)).box
+    # KLayout's own product would wrap around: the box of all members is moved instead.
+    _check_reach(_floating(transform) * _reach(child, array), "transform", f"element {element.id}")
+
+
+def _floating(transform: Transform) -> db.DCplxTrans:
+    turn, mirrored = 90.0 * transform.orientation.quarter_turns, transform.orientation.mirrored
+    return db.DCplxTrans(transform.mag_num / transform.mag_den, turn, mirrored, transform.dx, transform.dy)
 
 
 def _coordinates(shape: db.Shape) -> list[int]:
@@ -174,6 +194,5 @@ def _coordinates(shape: db.Shape) -> list[int]:
         return [shape.text.x, shape.text.y]
     if shape.is_path():
         path = shape.path
-        ends = [path.width, path.bgn_ext, path.end_ext]
-        return ends + [value for point in path.each_point() for value in (point.x, point.y)]
+        return [path.width, *(value for point in path.each_point() for value in (point.x, point.y))]
     return [value for point in shape.polygon.each_point_hull() for value in (point.x, point.y)]

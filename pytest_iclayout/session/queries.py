@@ -7,6 +7,7 @@ from typing import Any
 import klayout.db as db
 
 from pytest_iclayout.geometry.connectivity import Connectivity
+from pytest_iclayout.geometry.extent import measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent, IntentResult, compare_with_intent
 from pytest_iclayout.geometry.shapes import Rect
@@ -17,7 +18,9 @@ from pytest_iclayout.technology.models import Technology
 
 
 def query_shapes(document: Document, command: cmd.QueryShapes) -> dict[str, Any]:
+    """Raises ExtentError where boxes would be wrong: a child may have grown since it was placed."""
     cell = document.cell(command.cell)
+    measure(document.layout, cell)
     window = None if command.region is None else command.region.to_db()
     found = [
         describe_element(document, element)
@@ -29,7 +32,9 @@ def query_shapes(document: Document, command: cmd.QueryShapes) -> dict[str, Any]
 
 
 def get_cell_info(document: Document, command: cmd.GetCellInfo) -> dict[str, Any]:
+    """Raises ExtentError as query_shapes does."""
     cell = document.cell(command.cell)
+    measure(document.layout, cell)
     elements = list(document.in_cell(cell))
     instances = sum(isinstance(element.handle, db.Instance) for element in elements)
     labels = sum(isinstance(element.handle, db.Shape) and element.handle.is_text() for element in elements)

@@ -35,14 +35,14 @@ def replay(transcript: Transcript, session: LayoutSession) -> Replay:
     """
     divergences: list[Divergence] = []
     refused = 0
-    for recorded in transcript.commands:
+    for number, recorded in enumerate(transcript.commands):
         if recorded.outcome.err is not None:
             refused += 1
             continue
         try:
             command = parse_command(recorded.command)
         except CommandError as error:
-            raise TranscriptError(f"{transcript.origin}: seq {recorded.seq}: {error.message}") from error
+            raise TranscriptError(f"{transcript.where(number)}: {error.message}") from error
         outcome = session.execute(command)
         divergences.extend(_compare(recorded, outcome.error_message, outcome.affected))
     return Replay(session, tuple(divergences), refused)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_iclayout.drc.engine import run_rules
 from pytest_iclayout.geometry.canonical import document_hash
@@ -59,16 +59,18 @@ class LayoutSession:
     ) -> Outcome:
         """Carry out one command (a model, or the mapping that its JSON form gives) and record it."""
         before, begun = self.revision, self._milliseconds()
-        raw = dict(command) if isinstance(command, Mapping) else cmd.dump_command(command)
+        raw = cmd.recordable(command)
         try:
             if len(self.transcript) >= self.max_commands:
                 raise CommandError(ErrorCode.BUDGET_EXHAUSTED, f"the session took its {self.max_commands} commands")
-            parsed = cmd.parse_command(raw) if isinstance(command, Mapping) else command
+            parsed = command if isinstance(command, BaseModel) else cmd.parse_command(command)
             outcome = self._apply(parsed)
         except CommandError as error:
             outcome = Outcome(revision=before, error_code=error.code, error_message=error.message)
         except ExtentError as error:
             outcome = Outcome(revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error))
+        except RuntimeError as error:  # what klayout raises
+            outcome = Outcome(revision=before, error_code=ErrorCode.ENGINE_ERROR, error_message=f"klayout: {error}")
         self.transcript.append(
             Entry(
                 seq=len(self.transcript),

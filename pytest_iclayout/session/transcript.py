@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
 
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.technology.errors import explain
@@ -74,8 +74,8 @@ class PlanStep(BaseModel):
 
 class _RecordedOk(BaseModel):
     result: Literal["ok", "data", "blob"]
-    revision: int | None = None
-    affected: list[int] | None = None
+    revision: StrictInt | None = None
+    affected: list[StrictInt] | None = None
 
 
 class _RecordedError(BaseModel):
@@ -89,11 +89,17 @@ class RecordedOutcome(BaseModel):
     ok: _RecordedOk | None = None
     err: _RecordedError | None = None
 
+    @model_validator(mode="after")
+    def _is_one(self) -> RecordedOutcome:
+        if (self.ok is None) == (self.err is None):
+            raise ValueError("needs either ok or err")
+        return self
+
 
 class RecordedCommand(BaseModel):
     """A transcript line as any program of the field wrote it; unknown fields are allowed."""
 
-    seq: int = Field(ge=0)
+    seq: int = Field(ge=0, strict=True)
     command: dict[str, Any]
     outcome: RecordedOutcome
 
@@ -105,19 +111,28 @@ class Transcript(BaseModel):
     commands: tuple[RecordedCommand, ...]
     final_hash: int
     plan: tuple[PlanStep, ...] = ()
+    lines: tuple[int, ...] = ()
+    """The line of each command in the file."""
+
+    def where(self, number: int) -> str:
+        """``file:line`` of a command, for messages."""
+        return f"{self.origin}:{self.lines[number]}" if number < len(self.lines) else f"{self.origin}: seq {number}"
 
 
 class _LastLine(BaseModel):
-    final_hash: int
+    final_hash: StrictInt
     plan: tuple[PlanStep, ...] = ()
 
 
 def format_transcript(entries: Iterable[Entry], final_hash: int, plan: Sequence[PlanStep] = ()) -> str:
     """The transcript's text, a line each command and the last line."""
-    lines = [json.dumps(entry.to_json(), separators=(",", ":")) for entry in entries]
-    last = {"final_hash": final_hash, "plan": [step.model_dump(mode="json") for step in plan]}
-    lines.append(json.dumps(last, separators=(",", ":")))
+    lines = [_json_line(entry.to_json()) for entry in entries]
+    lines.append(_json_line({"final_hash": final_hash, "plan": [step.model_dump(mode="json") for step in plan]}))
     return "\n".join(lines) + "\n"
+
+
+def _json_line(data: dict[str, Any]) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
 
 def parse_transcript(text: str, origin: str) -> Transcript:
@@ -125,7 +140,8 @@ def parse_transcript(text: str, origin: str) -> Transcript:
 
     A last line that is missing or cut off is an error: the run that wrote it did not end.
     """
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    # Not splitlines: programs write U+2028 and its like unescaped inside of a string.
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise TranscriptError(f"{origin}: empty; a transcript has a line a command and a last line with final_hash")
     commands = []
@@ -137,13 +153,24 @@ def parse_transcript(text: str, origin: str) -> Transcript:
                 "a line is missing or doubled"
             )
     number, line = lines[-1]
+    if '"final_hash"' not in line and '"command"' in line:
+        raise TranscriptError(
+            f"{origin}:{number}: the last line is a command; a transcript ends with a line with final_hash, "
+            "so this one is cut off"
+        )
     last = _validate(_LastLine, line, f"{origin}:{number}")
-    return Transcript(origin=origin, commands=tuple(commands), final_hash=last.final_hash, plan=last.plan)
+    return Transcript(
+        origin=origin,
+        commands=tuple(commands),
+        final_hash=last.final_hash,
+        plan=last.plan,
+        lines=tuple(number for number, _ in lines[:-1]),
+    )
 
 
 def _validate(model: type[Any], line: str, where: str) -> Any:
     try:
-        data = json.loads(line)
+        data = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise TranscriptError(
             f"{where}: not a complete JSON line ({error}); the transcript is cut off or damaged"
@@ -152,3 +179,7 @@ def _validate(model: type[Any], line: str, where: str) -> Any:
         return model.model_validate(data)
     except ValidationError as error:
         raise TranscriptError(f"{where}: {explain(error)}") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
