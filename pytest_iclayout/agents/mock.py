@@ -7,7 +7,6 @@ and are put right in a later turn, so that propose, verify and correct are all e
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -16,11 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_iclayout.agents.protocol import AgentUnavailable, LayoutTools, Proposal, Turn
 from pytest_iclayout.suite.context import TaskContext
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pytest_iclayout.technology import toml
 
 
 class ScriptTurn(BaseModel):
@@ -64,6 +59,5 @@ def scripts() -> dict[str, tuple[ScriptTurn, ...]]:
     """The scripts by task id, from ``mock_scripts.toml`` beside this module."""
     text = (resources.files(__package__) / "mock_scripts.toml").read_text(encoding="utf-8")
     return {
-        task_id: tuple(ScriptTurn.model_validate(turn) for turn in turns)
-        for task_id, turns in tomllib.loads(text).items()
+        task_id: tuple(ScriptTurn.model_validate(turn) for turn in turns) for task_id, turns in toml.loads(text).items()
     }

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pytest_iclayout.technology import toml
 
 
 class SuiteError(ValueError):
@@ -33,6 +29,6 @@ def read_text(path: Path) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """Raises SuiteError as :func:`read_text` does, and for text that is not TOML."""
     try:
-        return tomllib.loads(read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return toml.loads(read_text(path))
+    except (toml.TOMLDecodeError, RecursionError) as error:
         raise SuiteError(f"{path}: not TOML: {error}") from error

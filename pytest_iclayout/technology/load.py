@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from pytest_iclayout.technology import toml
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.models import Technology, TechnologyError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def load_technology(path: Path) -> Technology:
@@ -49,8 +44,8 @@ def builtin_technology(name: str) -> Technology:
 
 def _from_toml(source: str, origin: str) -> Technology:
     try:
-        return Technology.model_validate(tomllib.loads(source))
-    except tomllib.TOMLDecodeError as error:
+        return Technology.model_validate(toml.loads(source))
+    except toml.TOMLDecodeError as error:
         raise TechnologyError(f"{origin}: not TOML: {error}") from error
     except ValidationError as error:
         raise TechnologyError(f"{origin}: {explain(error)}") from error

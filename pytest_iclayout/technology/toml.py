@@ -1,0 +1,12 @@
+"""TOML reading on every supported Python: tomllib came with 3.11; tomli is the same code for 3.10."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info >= (3, 11):
+    from tomllib import TOMLDecodeError, loads
+else:
+    from tomli import TOMLDecodeError, loads
+
+__all__ = ["TOMLDecodeError", "loads"]
