@@ -125,7 +125,7 @@ class ContactStack:
             "nothing_drawn": st.just(Sketch().drawing),
             "missing_cut": stacks.map(lambda stack: stack.without(params.via)),
             "cut_without_area": stacks.map(lambda stack: stack.with_cut(db.Box(0, 0, stack.cut.width(), 0)).drawing),
-            "cut_on_the_wrong_layer": st.builds(lambda stack, layer: stack.exchanged(params.via, layer), stacks, wrong),
+            "cut_on_the_wrong_layer": st.builds(_exchanging(params.via), stacks, wrong),
             "second_cut_uncovered": st.builds(
                 lambda stack, gap: stack.and_a_cut_beside(gap), stacks, st.integers(0, 5000)
             ),
@@ -137,6 +137,12 @@ class ContactStack:
             found["cut_half_on_each_of_two_bottoms"] = stacks.map(
                 lambda stack: stack.on_two_bottoms(plates.bottom[0], plates.bottom[1])
             )
+        for role, wanted in (("bottom", params.bottom), ("top", params.top)):
+            rivals = [one for one in _joined(params, bench.technology, role) if one != wanted]
+            if wanted is not None and rivals:
+                found[f"{role}_is_another_conductor_of_the_via"] = st.builds(
+                    _exchanging(wanted), stacks, st.sampled_from(rivals)
+                )
         return found
 
     def variants(self, params: ContactStackParams) -> frozenset[str]:
@@ -145,15 +151,20 @@ class ContactStack:
 
 def _plates(params: ContactStackParams, technology: Technology) -> _Plates:
     """Raises ValueError when neither the parameters nor the technology say what the via joins."""
-    joined = [one for one in technology.connections if one.cut == params.via]
-    bottoms = (params.bottom,) if params.bottom is not None else tuple(one.bottom for one in joined)
-    tops = (params.top,) if params.top is not None else tuple(one.top for one in joined)
+    bottoms = _joined(params, technology, "bottom") if params.bottom is None else (params.bottom,)
+    tops = _joined(params, technology, "top") if params.top is None else (params.top,)
     if not bottoms or not tops:
         raise ValueError(
             f"contact_stack: via: layer {params.via} is no cut of technology {technology.name}; "
             "name both bottom and top"
         )
-    return _Plates(tuple(dict.fromkeys(bottoms)), tuple(dict.fromkeys(tops)))
+    return _Plates(bottoms, tops)
+
+
+def _joined(params: ContactStackParams, technology: Technology, role: str) -> tuple[Layer, ...]:
+    """The conductors that the technology joins by the via, on one side of it."""
+    layers = (getattr(one, role) for one in technology.connections if one.cut == params.via)
+    return tuple(dict.fromkeys(layers))
 
 
 def _least(violations: list[Violation]) -> float:
@@ -255,7 +266,7 @@ def _broken_plate(
     beyond = st.integers(1, 5000)
     found: dict[str, SearchStrategy[Drawing]] = {
         f"{role}_missing": stacks.map(lambda stack: stack.without(layer)),
-        f"{role}_on_the_wrong_layer": st.builds(lambda stack, other: stack.exchanged(layer, other), stacks, wrong),
+        f"{role}_on_the_wrong_layer": st.builds(_exchanging(layer), stacks, wrong),
         f"{role}_with_a_hole_over_the_cut": stacks.map(lambda stack: stack.with_frame(layer)),
         f"{role}_beside_the_cut": st.builds(
             lambda stack, gap: stack.with_plate(layer, _beside(stack, layer, gap)).drawing, stacks, beyond
@@ -274,6 +285,10 @@ def _broken_plate(
             lambda stack: stack.with_polygon(layer, _chamfered(stack, params))
         )
     return found
+
+
+def _exchanging(layer: Layer) -> Callable[[_Stack, Layer], Drawing]:
+    return lambda stack, other: stack.exchanged(layer, other)
 
 
 def _beside(stack: _Stack, layer: Layer, gap: int) -> db.Box:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
+import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.intent_layouts import broken_nets, shorted_pairs
-from iclayout_checkers.layouts import sketch_of, unplaced
-from iclayout_checkers.routing import Router
+from iclayout_checkers.layouts import Shapes, sketch_of, unplaced
+from iclayout_checkers.routing import Route, Router
 from pydantic import BeforeValidator
 
 from pytest_iclayout.checking.checker import Bench, Params
@@ -21,6 +23,7 @@ from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent, Open, Short, Terminal, compare_with_intent
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing, Sketch
+from pytest_iclayout.technology.layers import Layer
 
 
 def _from_json(value: Any) -> Any:
@@ -68,19 +71,20 @@ class IntentChecker:
         )
 
     def witness(self, params: IntentParams, bench: Bench) -> Drawing:
-        plan = Router(bench.technology).plan(params.intent.nets)
-        return sketch_of([shape for route in plan for shape in route.shapes]).drawing
+        return _drawn(Router(bench.technology).plan(params.intent.nets))
 
     def negatives(self, params: IntentParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         router = Router(bench.technology)
         plan = router.plan(params.intent.nets)
-        whole = sketch_of([shape for route in plan for shape in route.shapes]).drawing
         layouts = broken_nets(router, plan, bench.technology) | shorted_pairs(router, plan, params.intent.forbidden)
+        edge = max(terminal.region.max.x for net in params.intent.nets for terminal in net.terminals)
+        layer = st.sampled_from([entry.layer for entry in bench.technology.layers])
+        gap = st.integers(1, 5000)
         return {
             "nothing_drawn": st.just(Sketch().drawing),
-            "only_in_a_cell_that_is_not_placed": st.just(unplaced(whole)),
+            "only_in_a_cell_that_is_not_placed": st.just(unplaced(_drawn(plan))),
         } | {
-            name: st.sampled_from(candidates).map(lambda shapes: sketch_of(shapes).drawing)
+            name: st.builds(partial(_with_a_bystander, edge), st.sampled_from(candidates), layer, gap)
             for name, candidates in layouts.items()
             if candidates
         }
@@ -88,6 +92,16 @@ class IntentChecker:
     def variants(self, params: IntentParams) -> frozenset[str]:
         # Terminals are places: nothing may be moved or turned.
         return REDRAWN
+
+
+def _drawn(plan: list[Route]) -> Drawing:
+    return sketch_of([shape for route in plan for shape in route.shapes]).drawing
+
+
+def _with_a_bystander(edge: int, shapes: Shapes, layer: Layer, gap: int) -> Drawing:
+    """The shapes, and one more to the right of them and of all terminals, which end at ``edge``."""
+    left = max([edge, *(box.right for _, box in shapes)]) + gap
+    return sketch_of([*shapes, (layer, db.Box(left, 0, left + 100, 100))]).drawing
 
 
 def _is_bare(view: LayoutView, terminal: Terminal) -> bool:
