@@ -176,18 +176,26 @@ def _short_ends(layer: db.Region, crossings: db.Edges, value: int) -> list[db.Ed
         return []
     found: list[db.EdgePair] = []
     for whole in borders.enclosing_check(crossings, value, True).each():
-        if _is_side(whole.first, whole.second):
+        border, crossing = whole.first, whole.second
+        own = layer.interacting(db.Edges([crossing]))
+        if _is_side(border, crossing) or not _has_edge(own, border):
             continue
-        for pair in db.Edges([whole.first]).enclosing_check(db.Edges([whole.second]), value).each():
-            if pair.first.intersects(pair.second) or _runs_inside(_shortest_way(pair.first, pair.second), layer):
+        for pair in db.Edges([border]).enclosing_check(db.Edges([crossing]), value).each():
+            if pair.first.intersects(pair.second) or _runs_inside(_shortest_way(pair.first, pair.second), own):
                 found.append(pair)
     return found
 
 
+def _has_edge(polygons: db.Region, edge: db.Edge) -> bool:
+    return any(
+        own.contains(edge.p1) and own.contains(edge.p2) for polygon in polygons.each() for own in polygon.each_edge()
+    )
+
+
 def _runs_inside(way: _Way, layer: db.Region) -> bool:
     # A strip, so that a way along a slanted border, which the grid may put outside by a dbu, counts as
-    # inside: at most half the strip is outside then, and vanishes.
-    strip = db.DPath([way.start, way.end], 8 * _ROUNDING).polygon().to_itype(1)
+    # inside: at most half the strip is outside then, and vanishes.  So does a gap of up to 6 dbu.
+    strip = db.DPath([way.start, way.end], 10 * _ROUNDING).polygon().to_itype(1)
     return (db.Region(strip) - layer).sized(-3 * _ROUNDING).is_empty()
 
 
