@@ -1,0 +1,190 @@
+"""Every name that a user can write or meet has its row in a table of the page where users look, and no other has.
+
+The names come from the code, so that neither can change without the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+from unittest.mock import MagicMock
+
+import pytest
+from iclayout_checkers import CHECKERS
+from pydantic import BaseModel
+
+from pytest_iclayout import cli, hookspecs, options, plugin, terminal
+from pytest_iclayout.agents.protocol import Feedback, Proposal, Turn
+from pytest_iclayout.agents.registry import BUILT_IN
+from pytest_iclayout.checking.registry import CheckerRegistry
+from pytest_iclayout.checking.variants import MOVED
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
+from pytest_iclayout.session.commands import Command
+from pytest_iclayout.session.errors import ErrorCode
+from pytest_iclayout.session.transcript import Entry
+from pytest_iclayout.suite.context import TaskContext
+from pytest_iclayout.suite.files import read_toml
+from pytest_iclayout.suite.manifest import Manifest
+from pytest_iclayout.suite.task import LayoutTaskFile, Rectangle
+from pytest_iclayout.technology.load import builtin_names
+from pytest_iclayout.technology.models import Connection, Rule, RuleKind, Technology, TechnologyLayer
+from pytest_iclayout.technology.text import _FORMS
+from pytest_iclayout.trial.outcomes import OutcomeKind
+from pytest_iclayout.trial.record import TrialRecord
+
+DOCS = Path(__file__).parents[2] / "docs"
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`([^`]+)`")
+
+
+def section(page: str, heading: str) -> str:
+    """The text under a heading, up to the next heading of any level."""
+    text = _FENCE.sub("", (DOCS / page).read_text(encoding="utf-8"))
+    start = re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE)
+    assert start is not None, f"docs/{page} has no heading {heading!r}"
+    return re.split(r"^#+ ", text[start.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def rows(page: str, heading: str) -> dict[str, set[str]]:
+    """The table rows of a section: the name that begins the first cell, and the names in backticks in the others."""
+    found = {}
+    for line in section(page, heading).splitlines():
+        first, *others = line.strip("|").split(" | ") if line.startswith("| `") else ("",)
+        name = re.match(r"`([\w-]+)", first.strip())
+        if name:
+            found[name[1]] = {
+                word for cell in others for span in _SPAN.findall(cell) for word in re.findall(r"[\w-]+", span)
+            }
+    return found
+
+
+def calls(adder: MagicMock) -> set[str]:
+    return {call.args[0] for call in adder.call_args_list}
+
+
+def added_options() -> set[str]:
+    parser = MagicMock()
+    options.add_options(parser)
+    return calls(parser.getgroup().addoption) | calls(parser.addoption)
+
+
+def added_ini_values() -> set[str]:
+    parser = MagicMock()
+    options.add_options(parser)
+    return calls(parser.addini)
+
+
+def first_words(texts: Iterable[str]) -> set[str]:
+    return {re.split(r"\W", text, maxsplit=1)[0] for text in texts}
+
+
+def hooks() -> set[str]:
+    return {name for name in vars(hookspecs) if name.startswith("pytest_iclayout_")}
+
+
+def exit_codes() -> set[str]:
+    """6 is new; the page is the same for a pytest that does not have it."""
+    return {str(code.value) for code in pytest.ExitCode} | {"6", str(terminal.EXIT_INFRASTRUCTURE)}
+
+
+def values(kinds: Iterable[Any]) -> set[str]:
+    return {kind.value for kind in kinds}
+
+
+def verbs() -> dict[str, argparse.ArgumentParser]:
+    (found,) = (one for one in cli._parser()._actions if isinstance(one, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def arguments(verb: argparse.ArgumentParser) -> set[str]:
+    """Option names, and what positional arguments are called in the help."""
+    return {one.option_strings[-1] if one.option_strings else str(one.metavar) for one in verb._actions} - {"--help"}
+
+
+def keys(model: type[BaseModel]) -> set[str]:
+    return set(model.model_fields)
+
+
+SURFACES = {
+    "options": ("running.md", "Options", added_options()),
+    "ini values": ("running.md", "Ini values", added_ini_values()),
+    "markers": ("running.md", "Markers", first_words(options.MARKERS)),
+    "exit codes": ("running.md", "Exit codes", exit_codes()),
+    "agents": ("agents.md", "Built-in agents", set(BUILT_IN)),
+    "context": ("agents.md", "What an agent is shown", keys(TaskContext)),
+    "turn": ("agents.md", "Turn", keys(Turn)),
+    "feedback": ("agents.md", "Feedback", keys(Feedback)),
+    "proposal": ("agents.md", "Proposal", keys(Proposal)),
+    "checkers": ("checkers.md", "Bundled checkers", set(CHECKERS)),
+    "variants": ("checkers.md", "Variants", set(MOVED)),
+    "error codes": ("commands.md", "Error codes", values(ErrorCode)),
+    "transcript": ("commands.md", "Transcripts", keys(Entry)),
+    "fixtures": ("fixtures.md", "What they give", set(plugin.__all__)),
+    "record": ("records.md", "Fields", keys(TrialRecord)),
+    "findings": ("records.md", "Findings", keys(Finding)),
+    "outcomes": ("records.md", "Outcomes", values(OutcomeKind)),
+    "technology": ("rules.md", "Technology files", keys(Technology)),
+    "layers": ("rules.md", "Layers", keys(TechnologyLayer)),
+    "connections": ("rules.md", "Connections", keys(Connection)),
+    "rules": ("rules.md", "Rules", keys(Rule)),
+    "rule kinds": ("rules.md", "Rule kinds", values(RuleKind)),
+    "built-in technologies": ("rules.md", "Built-in technologies", set(builtin_names())),
+    "line syntax": ("rules.md", "Line syntax", set(_FORMS)),
+    "task file": ("tasks.md", "Task files", keys(LayoutTaskFile)),
+    "two_way": ("tasks.md", "Two-way vectors", keys(Rectangle)),
+    "intent": ("tasks.md", "Intent", keys(Intent) | keys(IntentNet) | keys(Terminal) | keys(ForbiddenPair)),
+    "manifest": ("tasks.md", "Manifest", keys(Manifest)),
+}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
+    page, heading, names = SURFACES[surface]
+    assert set(rows(page, heading)) == names
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_page_explains_each_argument_of_a_verb(verb: str) -> None:
+    page = {"results": "records.md", "replay": "commands.md"}[verb]
+    assert set(rows(page, f"iclayout {verb}")) == arguments(verbs()[verb])
+
+
+@pytest.mark.parametrize("model", get_args(get_args(Command)[0]), ids=lambda model: model.model_fields["op"].default)
+def test_page_names_each_argument_of_a_command(model: type[BaseModel]) -> None:
+    documented = rows("commands.md", "Commands")
+    op = model.model_fields["op"].default
+    assert op in documented, f"docs/commands.md has no row for {op}"
+    assert keys(model) - {"op"} <= documented[op]
+
+
+def test_page_has_no_row_for_a_command_that_does_not_exist() -> None:
+    known = {model.model_fields["op"].default for model in get_args(get_args(Command)[0])}
+    assert set(rows("commands.md", "Commands")) <= known
+
+
+@pytest.mark.parametrize("name", CHECKERS)
+def test_page_explains_each_parameter_of_a_checker(name: str) -> None:
+    params = keys(CheckerRegistry(CHECKERS).get(name).params_model)
+    assert set(rows("checkers.md", name)) == params
+
+
+@pytest.mark.parametrize("name", sorted(hooks()))
+def test_some_page_shows_each_hook(name: str) -> None:
+    page = {"pytest_iclayout_agents": "agents.md", "pytest_iclayout_checkers": "checkers.md"}[name]
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert f"`{name}`" in text, f"docs/{page} does not name {name}"
+    assert f"def {name}(" in text, f"docs/{page} has no example of {name}"
+
+
+def test_architecture_shows_the_layers_that_are_held() -> None:
+    contracts = read_toml(DOCS.parent / "pyproject.toml")["tool"]["importlinter"]["contracts"]
+    (held,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    shown = re.search(r"^```text\n(technology <.*?)^```$", (DOCS / "architecture.md").read_text("utf-8"), re.M | re.S)
+    assert shown is not None
+    assert [set(re.findall(r"\w+", layer)) for layer in shown[1].split("<")] == [
+        {name.strip().removeprefix("pytest_iclayout.") for name in layer.split("|")} for layer in reversed(held)
+    ]
