@@ -20,6 +20,7 @@ from pytest_iclayout.suite.task import Task, is_task_file
 
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
+    from _pytest.nodeid import NodeId
 
     from pytest_iclayout.agents.protocol import Agent
 
@@ -75,7 +76,7 @@ class TaskFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         try:
             task = self._load()
-        except SuiteError as error:
+        except (SuiteError, pytest.UsageError) as error:
             raise broken_file(self, str(error)) from error
         for agent in agents(self.config):
             yield self._item(f"solve[{agent.name}]", "solve", _solve, task, agent)
@@ -110,6 +111,14 @@ class TaskItem(pytest.Function):
         super().__init__(**kwargs)
         self.task = task
         self.agent = agent
+
+    @property
+    def id(self) -> NodeId:
+        """The node id in parts, as pytest has it from 9.2 on: it compares these, for --lf as an example.
+
+        pytest takes the parts from a parametrization, which this is not; read from the text they are right.
+        """
+        return type(super().id).parse(self.nodeid)
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         return self.path, None, self.name

@@ -24,5 +24,7 @@ def pytest_iclayout_checkers(config: pytest.Config) -> Iterable[Checker]:  # typ
 def pytest_iclayout_agents(config: pytest.Config) -> Mapping[str, AgentFactory]:  # type: ignore[empty-body]
     """Return further agents: name to a factory that takes what follows the colon of ``--agent=NAME:ARGUMENT``.
 
+    A factory raises ValueError for an argument that it does not take.  Agents are made when pytest
+    starts: a conftest.py that implements this must be the rootdir's or one of a folder given to pytest.
     A name that is taken already is a usage error.
     """

@@ -46,7 +46,8 @@ class Settings:
 
 
 settings_key = pytest.StashKey[Settings]()
-_checkers_key = pytest.StashKey["CheckerRegistry"]()
+_checkers_key = pytest.StashKey["tuple[int, CheckerRegistry]"]()
+"""The checkers, and of how many implementations of the hook."""
 _agents_key = pytest.StashKey["tuple[Agent, ...]"]()
 
 
@@ -112,11 +113,17 @@ def configure(config: pytest.Config) -> None:
     )
     if config.getoption("agent"):
         agents(config)
+    if config.hook.pytest_iclayout_checkers.get_hookimpls():
+        checkers(config)
 
 
 def checkers(config: pytest.Config) -> CheckerRegistry:
-    """All checkers: the plugin's own and those of the hook. Raises pytest.UsageError."""
-    if _checkers_key not in config.stash:
+    """All checkers: the plugin's own and those of the hook. Raises pytest.UsageError.
+
+    A conftest.py in a folder is only loaded when that folder is collected, so they may become more.
+    """
+    known, implemented = config.stash.get(_checkers_key, None), config.hook.pytest_iclayout_checkers.get_hookimpls()
+    if known is None or known[0] != len(implemented):
         from iclayout_checkers import CHECKERS
 
         from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
@@ -127,21 +134,21 @@ def checkers(config: pytest.Config) -> CheckerRegistry:
                 registry.add(found)
         except CheckerError as error:
             raise pytest.UsageError(str(error)) from error
-        config.stash[_checkers_key] = registry
-    return config.stash[_checkers_key]
+        config.stash[_checkers_key] = known = len(implemented), registry
+    return known[1]
 
 
 def agents(config: pytest.Config) -> tuple[Agent, ...]:
     """The agents of ``--agent``, in order. Raises pytest.UsageError."""
     if _agents_key not in config.stash:
-        from pytest_iclayout.agents.registry import AgentNameError, AgentRegistry
+        from pytest_iclayout.agents.registry import AgentRegistry
 
         registry = AgentRegistry()
         try:
             for found in config.hook.pytest_iclayout_agents(config=config):
                 registry.add(found)
             made = tuple(registry.make(spec) for spec in config.stash[settings_key].agent_specs)
-        except AgentNameError as error:
+        except ValueError as error:  # AgentNameError, and what a factory of others says of its argument
             raise pytest.UsageError(f"--agent: {error}") from error
         names = [one.name for one in made]
         double = sorted({name for name in names if names.count(name) > 1})
@@ -171,11 +178,14 @@ def _gate_examples(config: pytest.Config) -> int:
 
 
 def _results_folder(config: pytest.Config) -> Path:
-    given: Path = config.getoption("iclayout_results") or Path(config.getini("iclayout_results") or DEFAULT_RESULTS)
-    base = config.invocation_params.dir if config.getoption("iclayout_results") else config.rootpath
-    folder = base / given
+    given: Path | None = config.getoption("iclayout_results")
+    if given is not None:
+        folder, source = config.invocation_params.dir / given, "--iclayout-results"
+    else:
+        folder = config.rootpath / (config.getini("iclayout_results") or DEFAULT_RESULTS)
+        source = "ini value iclayout_results"
     if folder.exists() and not folder.is_dir():
-        raise pytest.UsageError(f"--iclayout-results: {folder} is not a folder")
+        raise pytest.UsageError(f"{source}: {folder} is not a folder")
     return folder
 
 

@@ -46,6 +46,9 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
     """Mark reports of trials that ended in error, so that any process can tell them from failures."""
     if call.excinfo is None:
         return
+    if report.skipped and any(name == TRIAL_PROPERTY for name, _ in report.user_properties):
+        # Not run: pytest would name the plugin's line that says so, and fold the tasks into one.
+        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, str(call.excinfo.value))
     solves = getattr(item, "agent", None) is not None
     if isinstance(call.excinfo.value, TrialError) or (solves and report.when != "call" and report.failed):
         report.user_properties.append((_ERROR_PROPERTY, "1"))

@@ -1,0 +1,184 @@
+"""How trials can end, what people see of it, and the run's exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+INFRASTRUCTURE = 10
+pytestmark = pytest.mark.usefixtures("agents")
+
+
+@pytest.fixture
+def solve(tasks, run):
+    """One task, solved by the given agents."""
+
+    def solves(*agents, options=()):
+        tasks.write("a.toml")
+        return run("-m", "solve", *(f"--agent={agent}" for agent in agents), *options)
+
+    return solves
+
+
+@pytest.mark.parametrize(
+    ("names", "outcomes", "exit_code"),
+    [
+        (["good"], {"passed": 1}, 0),
+        (["nop"], {"failed": 1}, 1),
+        (["crashes"], {"errors": 1}, INFRASTRUCTURE),
+        (["unavailable"], {"skipped": 1}, INFRASTRUCTURE),
+        (["good", "crashes"], {"passed": 1, "errors": 1}, INFRASTRUCTURE),
+        (["good", "unavailable"], {"passed": 1, "skipped": 1}, INFRASTRUCTURE),
+        (["crashes", "unavailable"], {"errors": 1, "skipped": 1}, INFRASTRUCTURE),
+        (["crashes", "nop"], {"errors": 1, "failed": 1}, 1),
+        (["unavailable", "nop"], {"skipped": 1, "failed": 1}, 1),
+    ],
+)
+def test_exit_code_tells_infrastructure_from_failure(solve, names, outcomes, exit_code):
+    result = solve(*names)
+    result.assert_outcomes(**outcomes)
+    assert result.ret == exit_code
+
+
+def test_exit_code_is_the_same_with_workers(solve):
+    result = solve("good", "crashes", "unavailable", options=["-n1"])
+    result.assert_outcomes(passed=1, errors=1, skipped=1)
+    assert result.ret == INFRASTRUCTURE
+
+
+def test_a_failing_test_beside_an_error_is_a_failure(solve, pytester):
+    pytester.makepyfile("def test_own():\n    assert False")
+    tests = solve("crashes", options=["-m", "solve or not gate"])
+    tests.assert_outcomes(errors=1, failed=1)
+    assert tests.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_broken_task_file_beside_an_error_is_a_failure(solve, tasks):
+    """A file that cannot be read is the user's trouble, not the infrastructure's."""
+    tasks.write("bad.toml", tier=0)
+    assert solve("crashes").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_other_exit_codes_of_pytest_stay(solve, tasks, run):
+    assert solve("crashes", options=["-k", "nothing"]).ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_first_error_ends_the_run_with_x(solve):
+    result = solve("crashes", "good", options=["-x"])
+    result.assert_outcomes(errors=1)
+    assert result.ret == INFRASTRUCTURE
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        ("crashes", "ConnectionError: the endpoint went away"),
+        ("exits", "SystemExit: no key"),
+        ("skips", "Skipped: no key"),
+        ("surrogate", r"ValueError: bad byte \udcff in the answer"),
+        ("wrong_type", "TypeError: agent wrong_type must return a Proposal (returned str)"),
+    ],
+)
+def test_exception_of_an_agent_is_an_error_with_its_text_and_never_a_failure(solve, shown, records, agent, reason):
+    result = solve(agent, options=["-v"])
+    text = shown(result)
+    assert f"a.toml::solve[{agent}] ERROR" in text
+    assert "FAILED" not in text
+    assert reason in text
+    (record,) = records().values()
+    assert (record["outcome"], record["success"], record["reason"]) == ("error", False, reason)
+    assert record["verdict"] is None
+
+
+def test_agent_that_cannot_be_run_is_not_run_and_says_why(solve, shown, records):
+    assert "SKIPPED [1] a.toml:1: not run: not authenticated" in shown(solve("unavailable", options=["-rs"]))
+    (record,) = records().values()
+    assert (record["outcome"], record["success"], record["iterations"]) == ("not_run", False, 0)
+    assert record["artifact"] is None
+    assert record["transcript"] is None
+
+
+def test_mock_without_a_script_is_not_run(solve, records):
+    solve("mock").assert_outcomes(skipped=1)
+    (record,) = records().values()
+    assert record["reason"] == "mock has no script for a; it plays the bundled suite's tasks"
+
+
+def test_iterations_end_at_the_limit(solve, records):
+    solve("stubborn", options=["--max-iterations=3"]).assert_outcomes(failed=1)
+    (record,) = records().values()
+    assert (record["iterations"], record["max_iterations"], record["commands"]) == (3, 3, 3)
+
+
+def test_failure_shows_findings_picture_and_record(tasks, run, shown, pytester):
+    tasks.write("a.toml", checker="shape_count:layer=68/20,exact=3")
+    text = shown(run("--agent=good", "-m", "solve"))
+    assert "good at a: failed after 4 iteration(s)" in text
+    shown_files = [line.split(": ", 1)[1] for line in text.splitlines() if line.startswith(("picture: ", "record: "))]
+    assert len(shown_files) == 2
+    for path in shown_files:
+        assert pytester.path.joinpath(path).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "where"),
+    [
+        pytest.param(lambda lines: [lines[0], lines[1].replace("add_rect", "add_rhombus"), lines[2]], 2, id="op"),
+        pytest.param(lambda lines: ["", lines[0].replace('"top"', '"to p"'), *lines[1:]], 2, id="argument"),
+        pytest.param(lambda lines: [*lines[:2], lines[2][:20]], 3, id="cut off last line"),
+        pytest.param(lambda lines: lines[:2], 2, id="no last line"),
+        pytest.param(lambda lines: lines[1:], 1, id="no first line"),
+    ],
+)
+def test_transcript_that_cannot_be_played_is_an_error_at_its_line(solve, tasks, pytester, records, damage, where):
+    solve("good")
+    (recorded,) = (pytester.path / ".iclayout/results").rglob("*.transcript.jsonl")
+    lines = damage(recorded.read_text(encoding="utf-8").splitlines())
+    tasks.write_text("runs/a.transcript.jsonl", "\n".join(lines))
+    result = solve("replay:runs")
+    result.assert_outcomes(errors=1)
+    assert result.ret == INFRASTRUCTURE
+    record = next(one for one in records().values() if one["agent"] == "replay:runs")
+    assert f"runs/a.transcript.jsonl:{where}: " in record["reason"]
+
+
+def test_transcript_that_plays_is_judged(solve, tasks, pytester, records):
+    solve("good", "nop")
+    for name in ("good", "nop"):
+        (recorded,) = (pytester.path / ".iclayout/results").rglob(f"{name}-*.transcript.jsonl")
+        tasks.write_text(f"{name}/a.transcript.jsonl", recorded.read_text(encoding="utf-8"))
+    solve("replay:good", "replay:nop").assert_outcomes(passed=1, failed=1)
+    hashes = {one["agent"]: one["document_hash"] for one in records().values()}
+    assert hashes["replay:good"] == hashes["good"] != hashes["nop"]
+
+
+def test_task_without_a_transcript_is_not_run(solve, tasks, shown):
+    tasks.write_text("runs/other.transcript.jsonl", "{}")
+    result = solve("replay:runs", options=["-rs"])
+    result.assert_outcomes(skipped=1)
+    assert "not run: no transcript of a below runs" in shown(result)
+    assert result.ret == INFRASTRUCTURE
+
+
+def test_task_with_two_transcripts_is_not_run_rather_than_one_of_them_judged(solve, tasks, shown):
+    tasks.write_text("runs/x/a.transcript.jsonl", "{}")
+    tasks.write_text("runs/y/a.transcript.jsonl", "{}")
+    assert "2 transcripts of a: " in shown(solve("replay:runs", options=["-rs"]))
+
+
+def test_summary_counts_by_agent_tier_and_outcome(tasks, run, shown):
+    tasks.write("a.toml", tier=1)
+    tasks.write("b.toml", tier=2)
+    text = shown(run("--agent=good", "--agent=nop", "--agent=crashes", "--agent=unavailable"))
+    section = text.split(" iclayout ===")[1]
+    rows = {tuple(line.split()[:2]): line.split()[2:] for line in section.splitlines() if len(line.split()) == 7}
+    for tier in ("1", "2"):
+        assert rows["good", tier] == ["1", "0", "0", "0", "1.00"]
+        assert rows["nop", tier] == ["0", "1", "0", "0", "-"]
+        assert rows["crashes", tier] == ["0", "0", "1", "0", "-"]
+        assert rows["unavailable", tier] == ["0", "0", "0", "1", "-"]
+    assert "gate: 4 passed; " in section
+
+
+def test_run_without_tasks_has_no_section(pytester, run, shown):
+    pytester.makepyfile("def test_own(): pass")
+    assert "iclayout =" not in shown(run())

@@ -1,0 +1,113 @@
+"""A wrong option ends the run before it begins: exit code 4, one line that says what is accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--agent=nosuch", "--agent: 'nosuch' is no agent; known are mock, nop, oracle, replay (replay as replay:DIR)"),
+        ("--agent=", "--agent: '' is no agent; known are mock, nop, oracle, replay"),
+        ("--agent=mock:arg", "--agent: agent mock takes no argument (given 'arg')"),
+        ("--agent=replay", "--agent: replay:DIR needs a folder of transcripts; '' is none"),
+        ("--agent=replay:", "--agent: replay:DIR needs a folder of transcripts; '' is none"),
+        ("--agent=replay:missing", "--agent: replay:DIR needs a folder of transcripts; 'missing' is none"),
+        ("--max-iterations=0", "argument --max-iterations: '0' is not a whole number of at least 1"),
+        ("--max-iterations=x", "argument --max-iterations: 'x' is not a whole number of at least 1"),
+        ("--gate-examples=0", "argument --gate-examples: '0' is not a whole number of at least 1"),
+        ("--gate-examples=-3", "argument --gate-examples: '-3' is not a whole number of at least 1"),
+        ("--gate-examples=1.5", "argument --gate-examples: '1.5' is not a whole number of at least 1"),
+        ("--iclayout-results=a.toml", "--iclayout-results: {folder}/a.toml is not a folder"),
+    ],
+)
+def test_wrong_option(tasks, pytester, shown, option, message):
+    tasks.write("a.toml")
+    result = pytester.runpytest_inprocess(option)
+    assert_usage_error(result, shown, message.format(folder=pytester.path))
+
+
+@pytest.mark.parametrize(
+    ("ini", "message"),
+    [
+        ("iclayout_gate_examples = many", "ini value iclayout_gate_examples: 'many' is not a whole number of at least"),
+        ("iclayout_gate_examples = 0", "ini value iclayout_gate_examples: '0' is not a whole number of at least 1"),
+        ("iclayout_results = a.toml", "ini value iclayout_results: {folder}/a.toml is not a folder"),
+    ],
+)
+def test_wrong_ini_value(tasks, pytester, shown, ini, message):
+    tasks.write("a.toml")
+    pytester.makeini(f"[pytest]\n{ini}")
+    assert_usage_error(pytester.runpytest_inprocess(), shown, message.format(folder=pytester.path))
+
+
+def test_ini_values_are_taken_from_the_rootdir_and_options_from_here(tasks, pytester, run):
+    tasks.write("deep/a.toml")
+    pytester.makeini("[pytest]\niclayout_results = out")
+    pytester.chdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(pytester.path / "deep")
+        run("--agent=oracle", "-m", "solve").assert_outcomes(passed=1)
+        run("--agent=oracle", "-m", "solve", "--iclayout-results=here").assert_outcomes(passed=1)
+    assert (pytester.path / "out/deep/a/oracle.json").is_file()
+    assert (pytester.path / "deep/here/deep/a/oracle.json").is_file()
+
+
+def test_checker_of_a_name_that_is_taken(tasks, pytester, shown):
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        """
+        from iclayout_checkers.rect_present import RectPresent
+        def pytest_iclayout_checkers(config):
+            return [RectPresent()]
+        """
+    )
+    assert_usage_error(pytester.runpytest_inprocess(), shown, "checker 'rect_present' is registered twice")
+
+
+def test_agent_of_a_name_that_is_taken(tasks, pytester, shown):
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        """
+        def pytest_iclayout_agents(config):
+            return {"mock": lambda argument: None}
+        """
+    )
+    result = pytester.runpytest_inprocess("--agent=nop")
+    assert_usage_error(result, shown, "--agent: agent 'mock' is registered twice")
+
+
+def test_two_agents_that_call_themselves_the_same(tasks, pytester, shown):
+    """Records go by the agent's name: the second would replace the first."""
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        """
+        class Model:
+            name = backend = "model"
+        def pytest_iclayout_agents(config):
+            return {"model": lambda argument: Model()}
+        """
+    )
+    result = pytester.runpytest_inprocess("--agent=model:big", "--agent=model:small")
+    assert_usage_error(result, shown, "--agent: two agents are called model; each needs its own name")
+
+
+def test_error_of_an_agents_factory_about_its_argument_is_a_usage_error(tasks, pytester, shown):
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        """
+        def make(argument):
+            raise ValueError(f"model {argument!r} is not known")
+        def pytest_iclayout_agents(config):
+            return {"model": make}
+        """
+    )
+    result = pytester.runpytest_inprocess("--agent=model:gpt-0")
+    assert_usage_error(result, shown, "--agent: model 'gpt-0' is not known")
+
+
+def assert_usage_error(result, shown, message):
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in shown(result).splitlines() if message in line]
+    assert len(lines) == 1, shown(result)
