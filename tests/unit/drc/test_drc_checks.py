@@ -69,6 +69,13 @@ class TestWidth:
     def test_acute_corner_breaks_width(self):
         assert 0 in measured(checks.width(polygon((0, 0), (2000, 0), (2000, 500)), 100))
 
+    def test_marker_snapped_to_the_grid_is_never_told_as_wide_enough(self):
+        # KLayout's marker of the slanted edge ends on the grid, 40.023 apart, though the edges are nearer.
+        wedge = boxes((100, -10, 110, 0)) + polygon((70, 0), (70, 80), (160, 0))
+        found = checks.width(wedge.merged(), 40)
+        assert found
+        assert all(violation.measured is not None and violation.measured < 40 for violation in found)
+
     def test_right_angle_does_not_break_width(self):
         assert checks.width(boxes((0, 0, 1000, 200), (0, 0, 200, 1000)), 200) == []
 
@@ -243,10 +250,12 @@ class TestExtension:
         ring = boxes((300, 100, 700, 400)) - boxes((400, 200, 600, 300))
         assert checks.extension(ring, DIFF, 130) == []
 
-    def test_neighbour_that_ends_beside_a_crossing_is_not_its_end(self):
+    @pytest.mark.parametrize("gap", [50, 3])
+    def test_neighbour_that_ends_beside_a_crossing_is_not_its_end(self, gap):
         # The second poly's foot has an upper edge 60 above diff, reached only through the gap.
         line = boxes((400, -130, 550, 700))
-        hook = boxes((900, -130, 1000, 900), (700, 800, 1000, 900), (700, 520, 750, 900), (600, 520, 750, 560))
+        foot = (550 + gap, 520, 750, 560)
+        hook = boxes((900, -130, 1000, 900), (700, 800, 1000, 900), (700, 520, 750, 900), foot)
         assert checks.extension(line + hook, boxes((0, 0, 2000, 500)), 130) == []
 
     def test_neighbour_across_the_corner_of_a_crossing_is_not_its_end(self):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import klayout.db as db
+import pytest
 
 from pytest_iclayout.drc.engine import run_rules
 from pytest_iclayout.geometry.shapes import Rect
@@ -85,6 +86,20 @@ def test_layer_is_asked_for_once():
     drawing = Drawing({MET1: [(0, 0, 10, 10)], MCON: [(0, 0, 5, 5)]})
     run_rules(drawing, [rule("width", 1), rule("space", 1), rule("enclosure", 1, MCON, MET1), rule("area", 1)])
     assert drawing.asked == {MET1: 1, MCON: 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "leniency", "inner"),
+    [
+        ("separation", "overlap_is_error", (20, 20, 60, 60)),
+        ("enclosure", "outside_is_error", (500, 0, 600, 100)),
+        ("extension", "outside_is_error", (20, -500, 60, 50)),
+    ],
+)
+def test_lenient_rule_is_run_leniently(kind, leniency, inner):
+    drawing = Drawing({MET1: [(0, 0, 100, 100)], MCON: [inner]})
+    assert len(run_rules(drawing, [rule(kind, 10, MCON, MET1)])) == 1
+    assert run_rules(drawing, [rule(kind, 10, MCON, MET1, **{leniency: False})]) == ()
 
 
 def test_empty_layout_breaks_no_rule():

@@ -126,6 +126,4 @@ def test_stack_closes_without_gap_from_poly_to_the_top_metal():
 
 def test_every_label_layer_is_declared():
     # A text on a layer that the technology does not know could be drawn by nobody.
-    assert [
-        entry.name for entry in SKY130.layers if entry.label is not None and entry.label not in SKY130
-    ] == []
+    assert [entry.name for entry in SKY130.layers if entry.label is not None and entry.label not in SKY130] == []

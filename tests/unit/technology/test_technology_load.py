@@ -82,9 +82,7 @@ def test_list_with_a_faulty_entry_is_not_called_too_short_as_well(tmp_path):
     path = write(tmp_path, 'name = "x"\nlayers = [{ name = "m", layer = "a" }]')
     with pytest.raises(TechnologyError) as caught:
         load_technology(path)
-    assert str(caught.value) == (
-        f"{path}: layers.0.layer: 'a' is not a layer; write LAYER/DATATYPE, for example 68/20"
-    )
+    assert str(caught.value) == (f"{path}: layers.0.layer: 'a' is not a layer; write LAYER/DATATYPE, for example 68/20")
 
 
 def test_every_fault_of_a_file_is_told_at_once(tmp_path):

@@ -88,6 +88,24 @@ def test_conductors_of_equal_height_share_the_cut_above():
     ]
 
 
+def test_slab_that_ends_below_nothing_is_no_cut():
+    text = """
+    technology t
+    layer 1 0 diff 000000FF
+    layer 2 0 liner 000000FF
+    layer 3 0 gate 000000FF
+    layer 4 0 contact 000000FF
+    layer 5 0 metal 000000FF
+    stack 1 0 0 100
+    stack 2 0 100 20
+    stack 3 0 50 100
+    stack 4 0 150 150
+    stack 5 0 300 100
+    """
+    found = [(c.bottom.layer, c.cut.layer, c.top.layer) for c in parse_technology_text(text).connections if c.cut]
+    assert sorted(found) == [(1, 4, 5), (2, 4, 5), (3, 4, 5)]
+
+
 def test_stack_lines_may_stand_before_their_layers():
     technology = parse_technology_text("technology t\nstack 1 0 5 7\nlayer 1 0 a 000000FF")
     entry = technology.entry(Layer(layer=1, datatype=0))
