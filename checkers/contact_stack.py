@@ -137,6 +137,9 @@ class ContactStack:
             found["cut_half_on_each_of_two_bottoms"] = stacks.map(
                 lambda stack: stack.on_two_bottoms(plates.bottom[0], plates.bottom[1])
             )
+        cuts = {one.cut for one in bench.technology.connections if one.cut is not None} - {params.via}
+        if cuts:
+            found["cut_is_another_cut"] = st.builds(_exchanging(params.via), stacks, st.sampled_from(sorted(cuts)))
         for role, wanted in (("bottom", params.bottom), ("top", params.top)):
             rivals = [one for one in _joined(params, bench.technology, role) if one != wanted]
             if wanted is not None and rivals:

@@ -31,10 +31,12 @@ def broken_nets(router: Router, plan: list[Route], technology: Technology) -> di
         name = route.net.name
         others = [shape for other in plan if other is not route for shape in other.shapes]
         found[f"{name}_missing"] = [others]
-        for gap, what in ((0, "terminal_only_touched"), (1, "terminal_missed_by_one_dbu")):
-            found[f"{name}_{what}"] = [
-                others + _clear_of(route.shapes, terminal, gap) for terminal in route.net.terminals
-            ]
+        for terminal in route.net.terminals:
+            found[f"{name}_{terminal.name}_only_touched"] = [others + _clear_of(route.shapes, terminal, 0)]
+            missed = others + _clear_of(route.shapes, terminal, 1)
+            found[f"{name}_{terminal.name}_missed_by_one_dbu"] = [missed]
+            # What the gap has cut apart is joined again around it: all other terminals stay connected.
+            found[f"{name}_{terminal.name}_bypassed"] = [missed + _ring_around(terminal)]
         if len(route.net.terminals) > 1:
             ways = {
                 "wires_missing": [_of_stacks(route)],
@@ -140,6 +142,18 @@ def _clear_of(shapes: Shapes, terminal: Terminal, gap: int) -> Shapes:
         rest = db.Region(box) - db.Region(hole)
         result += [(layer, piece.bbox()) for piece in rest.decompose_trapezoids_to_region().each()]
     return result
+
+
+def _ring_around(terminal: Terminal) -> Shapes:
+    """A frame on the terminal's layer, one dbu away from it."""
+    hole = terminal.region.to_db().enlarged(1, 1)
+    outside = hole.enlarged(2, 2)
+    return [
+        (terminal.layer, db.Box(outside.left, outside.bottom, outside.right, hole.bottom)),
+        (terminal.layer, db.Box(outside.left, hole.top, outside.right, outside.top)),
+        (terminal.layer, db.Box(outside.left, outside.bottom, hole.left, outside.top)),
+        (terminal.layer, db.Box(hole.right, outside.bottom, outside.right, outside.top)),
+    ]
 
 
 def _without_a_cut(route: Route) -> Iterator[Shapes]:

@@ -49,14 +49,6 @@ class ShapeCountParams(Params):
         return self
 
     @property
-    def fewest(self) -> int:
-        return self.exact or self.min or 1
-
-    @property
-    def most(self) -> int | None:
-        return self.exact or self.max
-
-    @property
     def size(self) -> tuple[int, int] | None:
         """Width and height in dbu."""
         return None if self.width is None or self.height is None else (self.width, self.height)
@@ -78,10 +70,11 @@ class ShapeCount:
         return Verdict.of(*findings)
 
     def _count_finding(self, view: LayoutView, params: ShapeCountParams, count: int) -> Finding | None:
-        if count < params.fewest:
-            required, words = params.fewest, "at least"
-        elif params.most is not None and count > params.most:
-            required, words = params.most, "at most"
+        fewest, most = params.exact or params.min or 1, params.exact or params.max
+        if count < fewest:
+            required, words = fewest, "at least"
+        elif most is not None and count > most:
+            required, words = most, "at most"
         else:
             return None
         words = "exactly" if params.exact is not None else words
@@ -113,7 +106,7 @@ class ShapeCount:
         return _drawing(params.layer, _grid(_right_count(params), params.size or (600, 400), 400))
 
     def negatives(self, params: ShapeCountParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
-        layer, fewest, most = params.layer, params.fewest, params.most
+        layer, (fewest, most) = params.layer, _limits(params)
         size = sizes(2, 10_000) if params.size is None else st.just(params.size)
         gap = st.integers(1, 5000)
         other = other_layers(bench.technology, layer)
@@ -183,9 +176,17 @@ class ShapeCount:
         return MOVED if params.width == params.height else MOVED - {"rotate"}
 
 
+def _limits(params: ShapeCountParams) -> tuple[int, int | None]:
+    """Worked out apart from ``check``: a limit that it forgets must not be forgotten here, too."""
+    if params.exact is not None:
+        return params.exact, params.exact
+    return (1 if params.min is None else params.min), params.max
+
+
 def _right_count(params: ShapeCountParams) -> int:
     """A count that stands at a limit: at the lower one, if one is given."""
-    return params.min or params.most or 1
+    fewest, most = _limits(params)
+    return fewest if params.min is not None or most is None else most
 
 
 def _grid(count: int, size: tuple[int, int], gap: int) -> list[db.Box]:

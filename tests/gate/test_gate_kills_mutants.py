@@ -1,0 +1,89 @@
+"""The gate is worth its time only if it notices a fault in a checker: each mutant here must fail it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, settings
+from iclayout_checkers import CHECKERS
+from mutants import MUTANTS, Mutant, StaleMutantError, load_mutant, mutated_source
+
+from pytest_iclayout.checking.checker import Bench, Checker
+from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
+from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.checking.registry import CheckerRegistry
+from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
+from pytest_iclayout.technology.load import builtin_technology
+
+GATE = GateSettings(examples=50)
+
+
+@pytest.fixture(autouse=True)
+def _repeatable_and_without_shrinking() -> Iterator[None]:
+    before = settings.default
+    assert before is not None
+    settings.register_profile("mutants", derandomize=True, deadline=None, phases=[Phase.generate])
+    settings.load_profile("mutants")
+    yield
+    settings.register_profile("before", before)
+    settings.load_profile("before")
+
+
+def oracle_of(mutant: Mutant, checker: Checker | None = None) -> Oracle:
+    registry = CheckerRegistry({} if checker else CHECKERS)
+    registry.add([checker] if checker else [])
+    if isinstance(mutant.params, str):
+        spec = parse_checker_string(f"{mutant.checker}:{mutant.params}" if mutant.params else mutant.checker)
+    else:
+        spec = CheckerSpec(name=mutant.checker, params=mutant.params)
+    bench = Bench(technology=builtin_technology("sky130"), rule_set=mutant.rule_set)
+    found, params = registry.bind(spec, bench)
+    return Oracle(found, params, bench)
+
+
+def through_the_gate(oracle: Oracle, key: str) -> None:
+    check_accepts(oracle, key, GATE)
+    check_rejects(oracle, key, GATE)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_fault_in_a_checker_fails_the_gate(mutant: Mutant) -> None:
+    oracle = oracle_of(mutant, load_mutant(mutant))
+    with pytest.raises(GateFailure):
+        through_the_gate(oracle, str(mutant))
+
+
+SOUND = {(one.checker, str(one.params), one.rule_set): one for one in MUTANTS}
+
+
+@pytest.mark.parametrize(
+    "sound", SOUND.values(), ids=lambda one: f"{one.checker}-{one.rule_set}-{str(one.params)[:60]}"
+)
+def test_checker_without_the_fault_passes_on_the_same_parameters(sound: Mutant) -> None:
+    through_the_gate(oracle_of(sound), str(sound))
+
+
+def test_source_loaded_without_a_fault_is_the_checker() -> None:
+    """Else every mutant could die of the way in which it is loaded."""
+    for checker in CHECKERS:
+        mutant = next(one for one in MUTANTS if one.checker == checker and not one.module)
+        through_the_gate(oracle_of(mutant, load_mutant(replace(mutant, new=mutant.old))), checker)
+
+
+def test_intent_with_a_replaced_module_is_the_checker() -> None:
+    for mutant in (one for one in MUTANTS if one.module):
+        through_the_gate(oracle_of(mutant, load_mutant(replace(mutant, new=mutant.old))), mutant.checker)
+
+
+def test_every_checker_has_at_least_five_mutants() -> None:
+    count = Counter(one.checker for one in MUTANTS)
+    assert set(count) == set(CHECKERS)
+    assert min(count.values()) >= 5
+
+
+def test_mutant_whose_text_is_gone_is_an_error_and_not_a_pass() -> None:
+    with pytest.raises(StaleMutantError, match="occurs 0 times"):
+        mutated_source(replace(MUTANTS[0], old="this text is in no checker"))
