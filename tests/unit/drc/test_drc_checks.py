@@ -258,6 +258,11 @@ class TestExtension:
         hook = boxes((900, -130, 1000, 900), (700, 800, 1000, 900), (700, 520, 750, 900), foot)
         assert checks.extension(line + hook, boxes((0, 0, 2000, 500)), 130) == []
 
+    def test_neighbour_one_dbu_beside_a_crossing_is_not_its_end(self):
+        # The way from the crossing at (51,95) to the neighbour's end at (50,130) follows the border.
+        poly = boxes((-300, 10, 50, 130), (51, -100, 250, 300))
+        assert checks.extension(poly, boxes((-200, -50, -150, 300), (51, 20, 150, 95)), 41) == []
+
     def test_neighbour_across_the_corner_of_a_crossing_is_not_its_end(self):
         poly = boxes((-60, 0, -40, 110), (-60, 120, -50, 130))
         found = checks.extension(poly, boxes((-50, 90, -40, 120)), 40, outside_is_error=False)
