@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_iclayout import defaults
+
 if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.registry import CheckerRegistry
 
-DEFAULT_RESULTS = ".iclayout/results"
-DEFAULT_GATE_EXAMPLES = 50
 
 MARKERS = (
     "solve: an agent solves a layout task (collected from a task file, one for each --agent)",
@@ -76,9 +76,9 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--max-iterations",
         type=_at_least_one,
-        default=4,
+        default=defaults.MAX_ITERATIONS,
         metavar="N",
-        help="propose-verify-correct iterations that an agent has for a task (default: 4)",
+        help=f"propose-verify-correct iterations that an agent has for a task (default: {defaults.MAX_ITERATIONS})",
     )
     group.addoption(
         "--gate-examples",
@@ -86,7 +86,7 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="N",
         help="negatives, and variants, that the gate tries for each task, spread over their names "
-        f"(default: the ini value iclayout_gate_examples, else {DEFAULT_GATE_EXAMPLES})",
+        f"(default: the ini value iclayout_gate_examples, else {defaults.GATE_EXAMPLES})",
     )
     group.addoption(
         "--iclayout-results",
@@ -94,10 +94,12 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="DIR",
         help="folder of trial records; a later run of the same task and agent replaces its record "
-        f"(default: the ini value iclayout_results, else {DEFAULT_RESULTS} below the rootdir)",
+        f"(default: the ini value iclayout_results, else {defaults.RESULTS} in the current folder)",
     )
-    parser.addini("iclayout_results", f"folder of trial records (default: {DEFAULT_RESULTS})", default="")
-    parser.addini("iclayout_gate_examples", f"as --gate-examples (default: {DEFAULT_GATE_EXAMPLES})", default="")
+    parser.addini(
+        "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""
+    )
+    parser.addini("iclayout_gate_examples", f"as --gate-examples (default: {defaults.GATE_EXAMPLES})", default="")
 
 
 def configure(config: pytest.Config) -> None:
@@ -172,18 +174,19 @@ def _gate_examples(config: pytest.Config) -> int:
         return int(given)
     text = config.getini("iclayout_gate_examples")
     try:
-        return _at_least_one(text) if text else DEFAULT_GATE_EXAMPLES
+        return _at_least_one(text) if text else defaults.GATE_EXAMPLES
     except argparse.ArgumentTypeError as error:
         raise pytest.UsageError(f"ini value iclayout_gate_examples: {error}") from error
 
 
 def _results_folder(config: pytest.Config) -> Path:
     given: Path | None = config.getoption("iclayout_results")
-    if given is not None:
-        folder, source = config.invocation_params.dir / given, "--iclayout-results"
+    ini: str = config.getini("iclayout_results")
+    if given is None and ini:
+        folder, source = config.rootpath / ini, "ini value iclayout_results"
     else:
-        folder = config.rootpath / (config.getini("iclayout_results") or DEFAULT_RESULTS)
-        source = "ini value iclayout_results"
+        # Not below the rootdir: where a suite is named by its path, pytest takes that for it.
+        folder, source = config.invocation_params.dir / (given or defaults.RESULTS), "--iclayout-results"
     if folder.exists() and not folder.is_dir():
         raise pytest.UsageError(f"{source}: {folder} is not a folder")
     return folder

@@ -13,11 +13,6 @@ def is_installed(config: pytest.Config) -> bool:
     return config.pluginmanager.hasplugin("xdist")
 
 
-def is_worker(config: pytest.Config) -> bool:
-    """Whether this process runs items for a controller elsewhere."""
-    return hasattr(config, "workerinput")
-
-
 class XdistHooks:
     """Registered only where xdist is, because pytest refuses hooks that nobody has specified."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import klayout.db as db
 
+from pytest_iclayout import defaults
 from pytest_iclayout.checking.oracle import Oracle
 from pytest_iclayout.checking.variants import Variant, variant_strategy
 from pytest_iclayout.checking.verdict import Verdict
@@ -19,9 +20,6 @@ from pytest_iclayout.session.sketch import Drawing, format_drawing
 if TYPE_CHECKING:
     from hypothesis import settings
     from hypothesis.strategies import SearchStrategy
-
-DEFAULT_EXAMPLES = 50
-"""Negatives, and variants, that are tried for one task (spread over the names)."""
 
 
 class GateFailure(Exception):
@@ -65,7 +63,7 @@ class GateSettings:
     test function, which all tasks share.
     """
 
-    examples: int = DEFAULT_EXAMPLES
+    examples: int = defaults.GATE_EXAMPLES
     examples_folder: Path | None = None
 
     def hypothesis(self, key: str, examples: int) -> settings:

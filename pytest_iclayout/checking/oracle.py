@@ -43,7 +43,7 @@ class Oracle:
         view = self._open(artifact)
         if isinstance(view, Verdict):
             return Judgement(view)
-        rules = self.bench.technology.rule_sets.get(self.bench.rule_set, ())
+        rules = self.bench.rules
         violations = run_rules(view.region, rules, name_of=self.bench.technology.name_of)
         return Judgement(self.checker.check(view, self.params), violations)
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
+from pytest_iclayout.defaults import RULE_SET
 from pytest_iclayout.drc.engine import run_rules
 from pytest_iclayout.geometry.canonical import document_hash
 from pytest_iclayout.geometry.extent import ExtentError, measure
@@ -39,7 +40,7 @@ class LayoutSession:
     """
 
     technology: Technology = field(default_factory=lambda: builtin_technology("sky130"))
-    rule_set: str = "published"
+    rule_set: str = RULE_SET
     max_commands: int = MAX_COMMANDS
     document: Document = field(default_factory=Document)
     revision: int = 0
@@ -151,6 +152,9 @@ class LayoutSession:
             rules = view.rules
         except TechnologyError as error:
             raise CommandError(ErrorCode.ENGINE_ERROR, str(error)) from error
+        if not rules:
+            # No violations of no rules would read as clean.
+            raise CommandError(ErrorCode.ENGINE_ERROR, f"technology {self.technology.name} has no rules to run")
         window = None if command.region is None else command.region.to_db()
         self._violations = run_rules(view.region, rules, name_of=self.technology.name_of, region=window)
         return queries.violations_value(self._violations)

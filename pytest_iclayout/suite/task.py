@@ -13,6 +13,7 @@ from pytest_iclayout.checking.checker import Bench
 from pytest_iclayout.checking.oracle import Oracle
 from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
 from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
+from pytest_iclayout.defaults import RULE_SET
 from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.session.sketch import Drawing, Sketch
 from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
@@ -21,7 +22,7 @@ from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import LayerRef
 from pytest_iclayout.technology.load import builtin_names, builtin_technology, load_technology
-from pytest_iclayout.technology.models import Technology, TechnologyError
+from pytest_iclayout.technology.models import NO_RULES, Technology, TechnologyError
 from pytest_iclayout.technology.text import parse_technology_text
 
 
@@ -78,7 +79,8 @@ class LayoutTaskFile(_Frozen):
     refinement: str | None = None
     cell: str | None = Field(default=None, min_length=1)
     """The judged cell; left out: the only top cell, or ``top`` among several."""
-    rule_set: str = "published"
+    rule_set: str | None = None
+    """Left out: ``published`` where the technology has a set of that name, else no rules."""
     provenance: dict[str, Any] | None = None
     """Where a mined candidate came from; takes no part in judging."""
     two_way: TwoWay = TwoWay()
@@ -126,7 +128,8 @@ def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
         keys = ", ".join(LayoutTaskFile.model_fields)
         raise SuiteError(f"{path}: {explain(error)}; keys are {keys}") from error
     try:
-        bench = Bench(technology=_technology_of(path, spec.technology), rule_set=spec.rule_set)
+        technology = _technology_of(path, spec.technology)
+        bench = Bench(technology=technology, rule_set=spec.rule_set or _usual_rule_set(technology))
         bench.rules  # noqa: B018  (an unknown rule set is an error of the file)
     except TechnologyError as error:
         raise SuiteError(f"{path}: technology: {error}") from error
@@ -168,6 +171,10 @@ def _vector(rectangles: tuple[Rectangle, ...], cell: str) -> tuple[Drawing, ...]
     for one in rectangles:
         sketch.rect(one.layer, *one.rect)
     return (sketch.drawing,)
+
+
+def _usual_rule_set(technology: Technology) -> str:
+    return RULE_SET if RULE_SET in technology.rule_sets else NO_RULES
 
 
 def _technology_of(task_path: Path, name: str) -> Technology:

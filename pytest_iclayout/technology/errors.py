@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _LONGEST_VALUE = 60
 """Characters of a refused value that are repeated in a message: enough to recognise it."""
@@ -16,25 +19,31 @@ def explain(error: ValidationError) -> str:
     ``where`` is the dotted path of keys and list positions, e.g. ``layers.3.color``; a fault of the
     whole document has none.
     """
-    faults = error.errors(include_url=False, include_context=False)
+    faults = error.errors(include_url=False, include_context=True)
     lines: list[str] = []
     for fault in faults:
         here = fault["loc"]
         if any(len(other["loc"]) > len(here) > 0 and other["loc"][: len(here)] == here for other in faults):
             continue  # follows from a fault inside: a list of refused entries is also "too short"
-        line = _line(fault["type"], fault["msg"], fault["loc"], fault.get("input"))
+        line = _line(fault)
         if line not in lines:
             lines.append(line)
     return "; ".join(lines)
 
 
-def _line(kind: str, message: str, location: Sequence[int | str], given: object) -> str:
-    where = ".".join(str(part) for part in location)
+def _line(fault: ErrorDetails) -> str:
+    kind, message, given, context = fault["type"], fault["msg"], fault.get("input"), fault.get("ctx", {})
+    where = ".".join(str(part) for part in fault["loc"])
     prefix = f"{where}: " if where else ""
     if kind == "extra_forbidden":
         return f"{prefix}unknown key"
     if kind == "missing":
         return f"{prefix}required, but not given"
+    if kind == "union_tag_invalid":
+        name = context["discriminator"].strip("'")
+        return f"{prefix}{name}: {context['tag']!r} is unknown; known are {context['expected_tags']}".replace("'", "")
+    if kind == "union_tag_not_found":
+        return f"{prefix}{context['discriminator']}: required, but not given".replace("'", "")
     if kind in ("value_error", "assertion_error"):
         # Our own validators: their text already quotes what was given.
         return prefix + message.split(", ", 1)[1]

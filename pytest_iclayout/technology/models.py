@@ -38,6 +38,10 @@ class Connection(_Frozen):
     cut: LayerRef | None = None
 
 
+NO_RULES = "none"
+"""Name of the rule set without a rule, which every technology has."""
+
+
 class RuleKind(str, Enum):
     """What a rule measures; the terms are KLayout's (https://www.klayout.de/doc/manual/drc_ref.html)."""
 
@@ -161,7 +165,9 @@ class Technology(_Frozen):
         return isinstance(layer, Layer) and self.entry(layer) is not None
 
     def rule_set(self, name: str) -> tuple[Rule, ...]:
-        """The rules of a named set. Raises TechnologyError that lists the names."""
+        """The rules of a named set; ``none`` is the empty one. Raises TechnologyError that lists the names."""
+        if name == NO_RULES:
+            return ()
         try:
             return self.rule_sets[name]
         except KeyError:

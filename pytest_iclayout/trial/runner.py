@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from pytest_iclayout import defaults
 from pytest_iclayout.agents.oracle import OracleAgent
 from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, LayoutTools, Proposal, Turn
 from pytest_iclayout.checking.gate import GateFailure, quick_check
@@ -21,12 +22,10 @@ from pytest_iclayout.trial.engines import engine_versions
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, TrialRecord
 
-DEFAULT_MAX_ITERATIONS = 4
-
 
 @dataclass(frozen=True)
 class TrialSettings:
-    max_iterations: int = DEFAULT_MAX_ITERATIONS
+    max_iterations: int = defaults.MAX_ITERATIONS
     run_id: str = ""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from syrupy.assertion import SnapshotAssertion
 
+from pytest_iclayout.defaults import MAX_ITERATIONS
 from pytest_iclayout.suite.context import context_of
-from pytest_iclayout.trial.runner import DEFAULT_MAX_ITERATIONS
 
 
 def test_context_changes_only_on_purpose(bundled_task, snapshot: SnapshotAssertion):
-    assert context_of(bundled_task, DEFAULT_MAX_ITERATIONS).as_text() == snapshot
+    assert context_of(bundled_task, MAX_ITERATIONS).as_text() == snapshot

@@ -12,12 +12,13 @@ from functools import cache
 
 from pytest_iclayout.agents.mock import MockAgent, scripts
 from pytest_iclayout.agents.protocol import Agent, AgentSession, LayoutTools, Proposal, Turn
+from pytest_iclayout.defaults import MAX_ITERATIONS
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.session.sketch import format_drawing
 from pytest_iclayout.suite.context import TaskContext, context_of
 from pytest_iclayout.suite.task import Task
-from pytest_iclayout.trial.runner import DEFAULT_MAX_ITERATIONS, TrialSettings, run_trial
+from pytest_iclayout.trial.runner import TrialSettings, run_trial
 
 LONG_LINE = 30
 """Characters of a source line from which on a copy of it is no coincidence."""
@@ -62,7 +63,7 @@ class Stubborn:
 
 
 def context_texts(task: Task) -> list[str]:
-    context = context_of(task, DEFAULT_MAX_ITERATIONS)
+    context = context_of(task, MAX_ITERATIONS)
     return [context.as_text(), context.model_dump_json()]
 
 
@@ -146,7 +147,7 @@ def test_feedback_to_mock_holds_neither_the_witness_nor_how_it_is_judged(bundled
 
 def test_feedback_on_an_empty_layout_holds_neither_the_witness_nor_how_it_is_judged(bundled_task):
     texts = feedback_texts(bundled_task, Stubborn())
-    assert len(texts) == 2 * (DEFAULT_MAX_ITERATIONS - 1)
+    assert len(texts) == 2 * (MAX_ITERATIONS - 1)
     assert leaks(bundled_task, texts) == []
 
 

@@ -1,0 +1,13 @@
+"""Defaults that the command line and the layers below it share."""
+
+MAX_ITERATIONS = 4
+"""Propose-verify-correct iterations that an agent has for a task."""
+
+GATE_EXAMPLES = 50
+"""Negatives, and variants, that the gate tries for one task, spread over their names."""
+
+RESULTS = ".iclayout/results"
+"""Folder of trial records, below the folder that pytest was started in."""
+
+RULE_SET = "published"
+"""The rule set that a task is judged with where it names none and the technology has one of this name."""
