@@ -26,7 +26,7 @@ class LegalShapes:
 
     def __init__(self, bench: Bench) -> None:
         self.in_force = bench.rules
-        others = (rule for rules in bench.technology.rule_sets.values() for rule in rules)
+        others = [rule for rules in bench.technology.rule_sets.values() for rule in rules]
         self._limits: dict[tuple[RuleKind, Layer, Layer | None], int] = {}
         covers: dict[tuple[Layer, Layer], int] = {}
         for rule in (*bench.rules, *others):
@@ -36,7 +36,10 @@ class LegalShapes:
                 pair = (rule.layer, rule.other_layer)
                 covers[pair] = max(rule.value, covers.get(pair, 0))
         self._covers = [(inner, outer, margin) for (inner, outer), margin in covers.items()]
-        self._exact = {one.layer: one.value for one in bench.rules if one.kind is RuleKind.EXACT_SIZE}
+        self._exact: dict[Layer, int] = {}
+        for rule in (*bench.rules, *others):
+            if rule.kind is RuleKind.EXACT_SIZE and rule.value >= self.limit(RuleKind.WIDTH, rule.layer):
+                self._exact.setdefault(rule.layer, rule.value)
 
     @property
     def measured_layers(self) -> tuple[Layer, ...]:
@@ -58,8 +61,7 @@ class LegalShapes:
 
     def side(self, layer: Layer) -> int:
         """The least width of a shape."""
-        kinds = (RuleKind.WIDTH, RuleKind.EXACT_SIZE)
-        return self.exact(layer) or max(self.limit(kind, layer) for kind in kinds) or _FREE_SIDE
+        return self.exact(layer) or self.limit(RuleKind.WIDTH, layer) or _FREE_SIDE
 
     def box(self, layer: Layer) -> db.Box:
         """The narrowest legal rectangle, standing on the origin."""
