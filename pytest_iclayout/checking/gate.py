@@ -133,13 +133,11 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
         seen.setdefault("bad", set()).add(_digest(oracle.build(drawing)))
     negatives = _negatives(oracle)
     share = max(1, -(-gate.examples // len(negatives)))
-    for name, strategy in sorted(negatives.items()):
-        how = gate.hypothesis(f"{key}-rejects-{name}", share)
-        _reject_all(oracle, name, strategy, how, seen.setdefault(name, set()))
+    _reject_all(oracle, negatives, gate.hypothesis(f"{key}-rejects", share), seen)
     return GateReport({name: len(digests) for name, digests in seen.items()})
 
 
-def quick_check(oracle: Oracle, key: str) -> None:
+def quick_check(oracle: Oracle) -> None:
     """A small, deterministic pass: the witness, the task's own layouts, and one negative of each name.
 
     Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
@@ -151,8 +149,7 @@ def quick_check(oracle: Oracle, key: str) -> None:
         _must_accept(oracle, oracle.build(drawing), f"good layout {number} of the task", drawing)
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
-    for name, strategy in sorted(_negatives(oracle).items()):
-        _reject_all(oracle, name, strategy, _once(), set())
+    _reject_all(oracle, _negatives(oracle), _once(), {})
 
 
 def _negatives(oracle: Oracle) -> Mapping[str, SearchStrategy[Drawing]]:
@@ -162,13 +159,18 @@ def _negatives(oracle: Oracle) -> Mapping[str, SearchStrategy[Drawing]]:
     return negatives
 
 
-def _reject_all(oracle: Oracle, name: str, strategy: SearchStrategy[Drawing], how: settings, seen: set[bytes]) -> None:
+def _reject_all(
+    oracle: Oracle, negatives: Mapping[str, SearchStrategy[Drawing]], how: settings, seen: dict[str, set[bytes]]
+) -> None:
+    """Reject what ``how`` draws: each example holds one negative of every name, so that none is left out."""
     from hypothesis import given
+    from hypothesis import strategies as st
 
     @how
-    @given(strategy)
-    def every_negative_is_rejected(drawing: Drawing) -> None:
-        seen.add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
+    @given(st.fixed_dictionaries(dict(sorted(negatives.items()))))
+    def every_negative_is_rejected(drawings: dict[str, Drawing]) -> None:
+        for name, drawing in drawings.items():
+            seen.setdefault(name, set()).add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
 
     every_negative_is_rejected()
 

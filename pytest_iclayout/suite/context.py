@@ -58,12 +58,14 @@ class TaskContext(BaseModel):
 def context_of(task: Task, max_iterations: int) -> TaskContext:
     """The context of a task, from an explicit choice of fields: a new one is not shown by accident.
 
-    The technology is a copy, because the judge works with the original.
+    The technology's tables are copies, because the judge works with the originals; the rest is frozen.
     """
+    technology = task.technology
+    tables = {"rule_sets": dict(technology.rule_sets), "cut_by": dict(technology.cut_by)}
     return TaskContext(
         task_id=task.id,
         prompt=task.spec.prompt,
-        technology=task.technology.model_copy(deep=True),
+        technology=technology.model_copy(update=tables),
         rule_set=task.oracle.bench.rule_set,
         max_iterations=max_iterations,
     )

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
+from weakref import WeakSet
 
 from pytest_iclayout import defaults
 from pytest_iclayout.agents.oracle import OracleAgent
 from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, LayoutTools, Proposal, Turn
 from pytest_iclayout.checking.gate import GateFailure, quick_check
-from pytest_iclayout.checking.oracle import Judgement
+from pytest_iclayout.checking.oracle import Judgement, Oracle
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import Outcome, PlanStep, format_transcript
 from pytest_iclayout.suite.context import context_of
@@ -21,6 +22,8 @@ from pytest_iclayout.suite.task import Task
 from pytest_iclayout.trial.engines import engine_versions
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, TrialRecord
+
+_sound: WeakSet[Oracle] = WeakSet()
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def crashed_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str
 
 def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> tuple[OutcomeKind, str]:
     try:
-        quick_check(task.oracle, task.id)
+        _require_sound(task)
         _iterate(task, agent, settings, progress)
     except AgentUnavailable as error:
         return OutcomeKind.NOT_RUN, str(error) or "the agent is not available"
@@ -122,6 +125,13 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         return OutcomeKind.ERROR, f"{type(error).__name__}: {error}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
     return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
+
+
+def _require_sound(task: Task) -> None:
+    """Pass the oracle through its quick check, once a process: it is the same for every agent."""
+    if task.oracle not in _sound:
+        quick_check(task.oracle)
+        _sound.add(task.oracle)
 
 
 def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:
