@@ -21,8 +21,12 @@ def separate_polygons(region: db.Region) -> list[db.Polygon]:
 
 
 def other_layers(technology: Technology, *layers: Layer) -> SearchStrategy[Layer]:
-    """A layer of the technology that is none of ``layers``."""
-    return st.sampled_from([entry.layer for entry in technology.layers if entry.layer not in layers])
+    """A layer of the technology that is none of ``layers``; one that it does not declare if it has no other."""
+    others = [entry.layer for entry in technology.layers if entry.layer not in layers]
+    if others:
+        return st.sampled_from(others)
+    numbers = (Layer(layer=number, datatype=0) for number in range(65536))
+    return st.just(next(layer for layer in numbers if layer not in technology))
 
 
 def sizes(smallest: int = 1, largest: int = 100_000) -> SearchStrategy[tuple[int, int]]:
