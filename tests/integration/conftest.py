@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gdstk
 import klayout.db
 import klayout.lay
 import pytest
@@ -21,7 +22,14 @@ from pytest_iclayout.checking.registry import CheckerRegistry
 
 # A run within this process drops the modules that it was the first to import; extension modules do not
 # survive a second import, and everything heavy would be imported again for every test.
-_PRELOADED = (klayout.db, klayout.lay, pytest_iclayout.collect, pytest_iclayout.crash, pytest_iclayout.trial.picture)
+_PRELOADED = (
+    gdstk,
+    klayout.db,
+    klayout.lay,
+    pytest_iclayout.collect,
+    pytest_iclayout.crash,
+    pytest_iclayout.trial.picture,
+)
 for _name in CHECKERS:
     CheckerRegistry(CHECKERS).get(_name)
 
@@ -126,13 +134,20 @@ def agents(pytester: pytest.Pytester) -> None:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
     """pytest in this process, with as short a gate as can be; later arguments win."""
+    monkeypatch.setenv("COLUMNS", "300")  # lines of the summary are cut off at a terminal's width
 
     def runs(*arguments: str | Path) -> pytest.RunResult:
         return pytester.runpytest_inprocess("--gate-examples=1", *arguments)
 
     return runs
+
+
+@pytest.fixture
+def xdist() -> None:
+    """For tests of runs with workers."""
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed")
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ def test_broken_file_beside_failing_trials_does_not_hide_them(tasks, run):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.usefixtures("xdist")
 def test_workers_run_the_other_files_as_well(tasks, run, shown):
     tasks.write("bad.toml", tier=0)
     tasks.write("good.toml")

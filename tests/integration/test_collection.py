@@ -307,3 +307,8 @@ def pytest_iclayout_checkers(config):
         )
         tasks.write(f"{name}/a.toml", checker=f"own_{name}:layer=68/20", id=f"a_{name}")
     assert [item for item in collected() if item.endswith("accepts")] == ["one/a.toml::accepts", "two/a.toml::accepts"]
+
+
+def test_plugin_works_without_xdist(tasks, run):
+    tasks.write("suite/a.toml")
+    run("-p", "no:xdist", "--agent=oracle").assert_outcomes(passed=3)

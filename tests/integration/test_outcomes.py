@@ -39,6 +39,7 @@ def test_exit_code_tells_infrastructure_from_failure(solve, names, outcomes, exi
     assert result.ret == exit_code
 
 
+@pytest.mark.usefixtures("xdist")
 def test_exit_code_is_the_same_with_workers(solve):
     result = solve("good", "crashes", "unavailable", options=["-n1"])
     result.assert_outcomes(passed=1, errors=1, skipped=1)
