@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, product
 
 import klayout.db as db
 
@@ -33,27 +34,31 @@ class Nets:
         )
 
 
+Parts = tuple[db.Region, ...]
+"""The shapes of a layer, in as many regions as it takes to keep apart what may not be joined."""
+
+
 @dataclass(frozen=True)
 class Connectivity:
     """Nets of one view, under two readings of a corner contact.
 
     Two shapes of a layer that share nothing but a corner may conduct or not once made.  KLayout
     joins them; that reading (``joined``) decides about shorts.  Under the other one (``separate``)
-    such corners are cut apart; it decides about opens.  So no verdict rests on a corner.
+    they are not joined; it decides about opens.  So no verdict rests on a corner.
     """
 
     view: LayoutView
 
     @cached_property
     def joined(self) -> Nets:
-        return _extract(self.view, self._conductors, self._cuts)
+        conductors = {layer: (region,) for layer, region in self._conductors.items()}
+        return _extract(self.view, conductors, {layer: (region,) for layer, region in self._cuts.items()})
 
     @cached_property
     def separate(self) -> Nets:
-        conductors = {layer: _without_corner_contacts(region) for layer, region in self._conductors.items()}
-        cuts = {layer: _without_corner_contacts(region) for layer, region in self._cuts.items()}
-        untouched = (self._conductors, conductors), (self._cuts, cuts)
-        if all(after[layer] is region for before, after in untouched for layer, region in before.items()):
+        conductors = {layer: _apart_at_corners(region) for layer, region in self._conductors.items()}
+        cuts = {layer: _apart_at_corners(region) for layer, region in self._cuts.items()}
+        if all(len(parts) == 1 for parts in (*conductors.values(), *cuts.values())):
             return self.joined
         return _extract(self.view, conductors, cuts)
 
@@ -80,18 +85,18 @@ def conductor_layers(view: LayoutView) -> tuple[Layer, ...]:
     return tuple(sorted({layer for one in view.technology.connections for layer in (one.bottom, one.top)}))
 
 
-def _extract(view: LayoutView, conductors: dict[Layer, db.Region], cuts: dict[Layer, db.Region]) -> Nets:
+def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
     # Flat mode: a net that never leaves a subcell still belongs to the top cell's picture.
     engine = db.LayoutToNetlist(view.cell.name, view.layout.dbu)
-    for layer, region in conductors.items():
-        _register(engine, region)
-        _attach_labels(engine, view, layer, region)
-    for region in cuts.values():
-        _register(engine, region)
+    for layer, parts in conductors.items():
+        for region in parts:
+            _register(engine, region)
+            _attach_labels(engine, view, layer, region)
+    for parts in cuts.values():
+        for region in parts:
+            _register(engine, region)
     for connection in view.technology.connections:
         bottom, top = conductors[connection.bottom], conductors[connection.top]
-        # KLayout also joins layers that merely touch.  Through the pieces that both layers cover only
-        # an overlap joins: a cut beside a wire is no contact.
         if connection.cut is None:
             _join(engine, bottom, top)
         else:
@@ -106,12 +111,15 @@ def _register(engine: db.LayoutToNetlist, region: db.Region) -> None:
     engine.connect(region)
 
 
-def _join(engine: db.LayoutToNetlist, lower: db.Region, upper: db.Region) -> None:
-    shared = lower & upper
-    if not shared.is_empty():
-        _register(engine, shared)
-        engine.connect(lower, shared)
-        engine.connect(shared, upper)
+def _join(engine: db.LayoutToNetlist, lower: Parts, upper: Parts) -> None:
+    # KLayout also joins layers that merely touch.  Through the pieces that both layers cover only
+    # an overlap joins: a cut beside a wire is no contact.
+    for below, above in product(lower, upper):
+        shared = below & above
+        if not shared.is_empty():
+            _register(engine, shared)
+            engine.connect(below, shared)
+            engine.connect(shared, above)
 
 
 def _attach_labels(engine: db.LayoutToNetlist, view: LayoutView, layer: Layer, region: db.Region) -> None:
@@ -124,43 +132,70 @@ def _attach_labels(engine: db.LayoutToNetlist, view: LayoutView, layer: Layer, r
             engine.connect(region, texts)
 
 
-def _collect(engine: db.LayoutToNetlist, conductors: dict[Layer, db.Region]) -> Nets:
+def _collect(engine: db.LayoutToNetlist, conductors: Mapping[Layer, Parts]) -> Nets:
     names: list[str] = []
     shapes: list[dict[Layer, db.Region]] = []
     for circuit in engine.netlist().each_circuit():
         for net in circuit.each_net():
-            by_layer = {
-                layer: found
-                for layer, region in conductors.items()
-                if not (found := engine.shapes_of_net(net, region, True)).is_empty()
-            }
+            by_layer: dict[Layer, db.Region] = {}
+            for layer, parts in conductors.items():
+                found = db.Region()
+                for region in parts:
+                    found += engine.shapes_of_net(net, region, True)
+                if not found.is_empty():
+                    by_layer[layer] = found
             if by_layer:
                 names.append(str(net.expanded_name()))
                 shapes.append(by_layer)
     return Nets(tuple(names), tuple(shapes), tuple(conductors))
 
 
-def _without_corner_contacts(region: db.Region) -> db.Region:
-    """The region with a 2 x 2 dbu square taken out at every corner that is the only contact of two parts.
+def _apart_at_corners(region: db.Region) -> Parts:
+    """The polygons of a merged region such that within one part none touches another.
 
-    Returns the same object when there is none, which is the rule.
+    One part, the region itself, where no two share a corner, which is the rule.
     """
     coherent = region.dup()
     coherent.min_coherence = True
     coherent.merge()
     if coherent.count() == region.count():
-        return region
-    # Raw polygons from here on: merging them again would join what touches.
-    coherent.merged_semantics = False
-    squares = db.Region()
-    squares.merged_semantics = False
-    for x, y in {(point.x, point.y) for polygon in coherent.each() for point in _vertices(polygon)}:
-        squares.insert(db.Box(x - 1, y - 1, x + 1, y + 1))
-    # A tip that touches the middle of an edge is a corner of one of the two parts only.
-    return region - squares.interacting(coherent, 2)
+        return (region,)
+    whole = set(region.each())
+    split = [polygon for polygon in coherent.each() if polygon not in whole]
+    parts = [db.Region([polygon for polygon in coherent.each() if polygon in whole])]
+    for polygon, part in zip(split, _coloring(_neighbours(split)), strict=True):
+        if part == len(parts):
+            parts.append(db.Region())
+        parts[part].insert(polygon)
+    return tuple(parts)
 
 
-def _vertices(polygon: db.Polygon) -> Iterable[db.Point]:
-    yield from polygon.each_point_hull()
-    for hole in range(polygon.holes()):
-        yield from polygon.each_point_hole(hole)
+def _neighbours(polygons: Sequence[db.Polygon]) -> list[set[int]]:
+    """For each polygon, those that it meets in a corner: one of theirs, or one of its own on their edge."""
+    # No edge is twice in merged polygons, with its direction.
+    owner = {edge: number for number, polygon in enumerate(polygons) for edge in polygon.each_edge()}
+    borders = db.Shapes()
+    for edge in owner:
+        borders.insert(edge)
+    found: list[set[int]] = [set() for _ in polygons]
+    for edge, number in owner.items():
+        for shape in borders.each_touching(db.Box(edge.p1, edge.p1)):
+            other = owner[shape.edge]
+            if other != number and _is_on(edge.p1, shape.edge):
+                found[number].add(other)
+                found[other].add(number)
+    return found
+
+
+def _is_on(point: db.Point, edge: db.Edge) -> bool:
+    """Exactly, for a point in the edge's box; KLayout's own test misses corners of slanted polygons."""
+    return (edge.x2 - edge.x1) * (point.y - edge.y1) == (edge.y2 - edge.y1) * (point.x - edge.x1)
+
+
+def _coloring(neighbours: Sequence[set[int]]) -> list[int]:
+    """Numbers from 0, different for neighbours, each the lowest that is free."""
+    colors: list[int] = []
+    for near in neighbours:
+        taken = {colors[other] for other in near if other < len(colors)}
+        colors.append(next(color for color in count() if color not in taken))
+    return colors

@@ -127,7 +127,8 @@ def _write(view: lay.LayoutView, place: db.DPoint, text: str) -> None:
 
     note = lay.Annotation()
     note.p1 = note.p2 = place
-    note.fmt, note.fmt_x, note.fmt_y = text, "", ""
+    # KLayout evaluates what follows a dollar sign in a note: a rule id must not compute anything.
+    note.fmt, note.fmt_x, note.fmt_y = text.replace("$", "$$"), "", ""
     note.style = lay.Annotation.StyleLine
     view.insert_annotation(note)
 

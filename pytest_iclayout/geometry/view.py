@@ -47,7 +47,12 @@ class LayoutView:
     def texts(self, layer: Layer) -> db.Texts:
         """The labels on a layer, in top-cell coordinates."""
         index = self.layout.find_layer(layer.layer, layer.datatype)
-        return db.Texts() if index is None else db.Texts(self.cell.begin_shapes_rec(index))
+        if index is None:
+            return db.Texts()
+        # Flat: what still looks into the layout is empty as soon as the layout is gone.
+        texts = db.Texts(self.cell.begin_shapes_rec(index))
+        texts.flatten()
+        return texts
 
     @cached_property
     def drawn_layers(self) -> tuple[Layer, ...]:

@@ -88,15 +88,17 @@ class Document:
         """Remove a cell with its elements and the instances of it; returns the ids that went."""
         index = cell.cell_index()
         gone = [
-            element.id
+            element
             for element in self.elements.values()
             if element.cell_index == index
             or (isinstance(element.handle, db.Instance) and element.handle.cell_index == index)
         ]
-        for number in gone:
-            del self.elements[number]
+        # One by one: where klayout removes the instances of a deleted cell, the handles of others beside them
+        # go stale.
+        for element in gone:
+            self.erase(element)
         self.layout.delete_cell(index)
-        return gone
+        return [element.id for element in gone]
 
     def _register(self, cell: db.Cell, handle: db.Shape | db.Instance, layer: Layer | None) -> int:
         number = self._next_id
