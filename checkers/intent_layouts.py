@@ -6,7 +6,7 @@ Each is known to be broken from its rectangles alone (``Router.is_open``), not f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 
 import klayout.db as db
 from iclayout_checkers.layouts import Shapes
@@ -18,6 +18,8 @@ from pytest_iclayout.technology.models import Technology
 Cut = Callable[[db.Box, int], list[db.Box]]
 """Takes a wire along x apart at permille of its length; nothing where it is too short."""
 
+_ENDS = 4
+"""Pairs of terminals of two nets that are joined."""
 _BRIDGES = 2
 """Ways to join the same two terminals."""
 _PLACES = (0, 90, 333, 500, 777, 1000)
@@ -46,39 +48,36 @@ def broken_nets(router: Router, plan: list[Route], technology: Technology) -> di
                 "cut_missing": list(_without_a_cut(route)),
                 "cut_that_only_touches": list(_with_a_cut_beside(route)),
             }
+            # Nets are routed apart: what is open by its own shapes is open beside the others, too.
             for what, layouts in ways.items():
-                whole = [others + shapes for shapes in layouts]
-                found[f"{name}_{what}"] = [shapes for shapes in whole if router.is_open(route.net, shapes)]
+                found[f"{name}_{what}"] = [others + shapes for shapes in layouts if router.is_open(route.net, shapes)]
     return found
 
 
 def shorted_pairs(router: Router, plan: list[Route], forbidden: Iterable[ForbiddenPair]) -> dict[str, list[Shapes]]:
     """Layouts in which a forbidden pair is joined, by a bridge or by shapes that meet in a corner."""
-    nets = {route.net.name: route.net for route in plan}
+    routes = {route.net.name: route for route in plan}
     shapes = [shape for route in plan for shape in route.shapes]
     found: dict[str, list[Shapes]] = {}
     for pair in forbidden:
-        name = f"{pair.net_a}_and_{pair.net_b}"
-        bridged, kissing = found[f"{name}_bridged"], found[f"{name}_meet_in_a_corner"] = [], []
-        for one in nets[pair.net_a].terminals:
-            for other in nets[pair.net_b].terminals:
-                both = IntentNet(name=name, terminals=(one, other))
-                for bridge in islice(_bridges(router, both, shapes), _BRIDGES):
-                    bridged.append(shapes + bridge.shapes)
-                    kissing += [
-                        layout
-                        for cut in _with_wires_cut(bridge, _corner)
-                        if router.is_open(both, layout := shapes + cut)
-                        and not router.is_open(both, layout, corners=True)
-                    ]
+        name, one, other = f"{pair.net_a}_and_{pair.net_b}", routes[pair.net_a], routes[pair.net_b]
+        ends = islice(product(one.net.terminals, other.net.terminals), _ENDS)
+        bridges = [route for two in ends for route in islice(_bridges(router, two, shapes), _BRIDGES)]
+        found[f"{name}_bridged"] = [shapes + route.shapes for route in bridges]
+        found[f"{name}_meet_in_a_corner"] = [
+            shapes + cut
+            for route in bridges
+            for cut in _with_wires_cut(route, _corner)
+            if router.is_open(route.net, both := one.shapes + other.shapes + cut)
+            and not router.is_open(route.net, both, corners=True)
+        ]
     return found
 
 
-def _bridges(router: Router, both: IntentNet, shapes: Shapes) -> Iterator[Route]:
-    """Routes that join the two terminals of ``both`` across ``shapes``."""
-    for route in router.routes(both):
-        everything = shapes + route.shapes
-        if not router.is_open(both, everything) and not router.interrupts(route.shapes, everything):
+def _bridges(router: Router, ends: tuple[Terminal, Terminal], shapes: Shapes) -> Iterator[Route]:
+    """Routes that join two terminals, and that nothing of ``shapes`` interrupts."""
+    for route in router.routes(IntentNet(name="bridge", terminals=ends)):
+        if not router.interrupts(route.shapes, shapes):
             yield route
 
 

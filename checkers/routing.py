@@ -69,12 +69,14 @@ class Router:
 
         That diffusion does not conduct under poly is left out: what is open here is open there too.
         """
-        groups = self._groups(shapes, corners)
-        at_terminals = [
-            {group for group, shape in zip(groups, shapes, strict=True) if _is_at(shape, terminal)}
-            for terminal in net.terminals
-        ]
-        return not set.intersection(*at_terminals)
+        first, *others = net.terminals
+        left = [shape for shape in shapes if _is_at(shape, first)]
+        while left:
+            group = self._group(left[0], shapes, corners)
+            if all(any(_is_at(shape, terminal) for shape in group) for terminal in others):
+                return False
+            left = [shape for shape in left if not any(shape is one for one in group)]
+        return True
 
     def plan(self, nets: Sequence[IntentNet]) -> list[Route]:
         """Routes for all nets that touch each other nowhere, not at their terminals either.
@@ -161,14 +163,14 @@ class Router:
                         waiting.append(other)
         return None
 
-    def _groups(self, shapes: Shapes, corners: bool) -> list[int]:
-        groups = list(range(len(shapes)))
-        for number, one in enumerate(shapes):
-            for earlier in range(number):
-                if groups[earlier] != groups[number] and self.conducts(one, shapes[earlier], corners):
-                    old, new = groups[number], groups[earlier]
-                    groups = [new if group == old else group for group in groups]
-        return groups
+    def _group(self, start: tuple[Layer, db.Box], shapes: Shapes, corners: bool) -> Shapes:
+        """Everything that the first shape conducts to, itself included."""
+        group, rest = [start], [shape for shape in shapes if shape is not start]
+        for reached in group:
+            joined = [shape for shape in rest if self.conducts(reached, shape, corners)]
+            group += joined
+            rest = [shape for shape in rest if not any(shape is one for one in joined)]
+        return group
 
 
 def _terminals(net: IntentNet) -> Shapes:
