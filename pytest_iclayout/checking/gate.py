@@ -167,12 +167,19 @@ def _reject_all(
     from hypothesis import strategies as st
 
     @how
-    @given(st.fixed_dictionaries(dict(sorted(negatives.items()))))
-    def every_negative_is_rejected(drawings: dict[str, Drawing]) -> None:
+    @given(st.fixed_dictionaries(dict(sorted(negatives.items()))).map(_Drawings))
+    def every_negative_is_rejected(drawings: _Drawings) -> None:
         for name, drawing in drawings.items():
             seen.setdefault(name, set()).add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
 
     every_negative_is_rejected()
+
+
+class _Drawings(dict[str, Drawing]):
+    """Drawings by name.  Hypothesis shows a failing example whole, which would be pages of commands."""
+
+    def __repr__(self) -> str:
+        return f"<one negative each of {', '.join(self)}>"
 
 
 def _once() -> settings:
