@@ -228,20 +228,13 @@ def parse_command(data: Any) -> Command:
 
     Raises CommandError (invalid_argument) whose message names the argument and what is accepted.
     """
+    given, foreign = _json_copy(data)
+    if foreign:
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"a command is JSON data, which has no {foreign[0]}")
     try:
-        return _ADAPTER.validate_python(data)
+        return _ADAPTER.validate_python(given)
     except ValidationError as error:
-        raise CommandError(ErrorCode.INVALID_ARGUMENT, _reason(error)) from error
-
-
-def _reason(error: ValidationError) -> str:
-    try:
-        reason = explain(error)
-    except (RecursionError, ValueError):
-        # Python shows neither a value nested a thousand levels deep nor an integer of 5000 digits.
-        reason = "an argument is nested too deeply or too large to be shown"
-    # An unknown key may be a lone surrogate, which no file holds.
-    return reason.encode("utf-8", "backslashreplace").decode("utf-8")
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, explain(error)) from error
 
 
 def dump_command(command: Command) -> dict[str, Any]:
@@ -255,7 +248,7 @@ def command_schema() -> dict[str, Any]:
 
 
 _DEEPEST = 32
-"""Levels of a recorded command; a valid one has 4."""
+"""Levels of a command; a valid one has 4.  Python cannot even show a value of a thousand levels."""
 
 
 def recordable(command: Any) -> dict[str, Any]:
@@ -264,25 +257,44 @@ def recordable(command: Any) -> dict[str, Any]:
     A valid command is kept as it was given.  Of an invalid one, what JSON does not have (NaN, bytes, keys
     that are no text, a value nested without end) is replaced by a word for it.
     """
-    copy = _json_copy(command, 0)
+    copy, _ = _json_copy(command)
     return copy if isinstance(copy, dict) else {"given": copy}
 
 
-def _json_copy(value: Any, depth: int) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, int):
-        return int(value) if value.bit_length() <= 1024 else f"integer of {value.bit_length()} bits"
-    if isinstance(value, float):
-        return value if isfinite(value) else str(value)
-    if depth > _DEEPEST:
-        return "nested too deeply"
-    if isinstance(value, Mapping):
-        return {str(_json_copy(key, depth + 1)): _json_copy(one, depth + 1) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json_copy(one, depth + 1) for one in value]
-    return f"value of type {type(value).__name__}"
+def _json_copy(value: Any) -> tuple[Any, list[str]]:
+    """A copy with words for what JSON does not have, and these words."""
+    foreign: list[str] = []
+
+    def replaced(word: str) -> str:
+        foreign.append(word)
+        return f"({word})"
+
+    def copy(one: Any, depth: int) -> Any:
+        if one is None or isinstance(one, bool):
+            return one
+        if isinstance(one, str):
+            return str(one) if one.isascii() or _is_unicode(one) else replaced("lone surrogate")
+        if isinstance(one, int):
+            return int(one) if one.bit_length() <= 1024 else replaced(f"integer of {one.bit_length()} bits")
+        if isinstance(one, float):
+            return one if isfinite(one) else replaced(str(one))
+        if isinstance(one, BaseModel):
+            return one.model_dump(mode="json")
+        if depth > _DEEPEST:
+            return replaced(f"place below {_DEEPEST} levels")
+        if isinstance(one, Mapping):
+            keys = (key if isinstance(key, str) else replaced(f"key of type {type(key).__name__}") for key in one)
+            return {copy(key, depth): copy(item, depth + 1) for key, item in zip(keys, one.values(), strict=True)}
+        if isinstance(one, list | tuple):
+            return [copy(item, depth + 1) for item in one]
+        return replaced(f"value of type {type(one).__name__}")
+
+    return copy(value, 0), foreign
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

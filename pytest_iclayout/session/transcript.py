@@ -146,19 +146,21 @@ def parse_transcript(text: str, origin: str) -> Transcript:
         raise TranscriptError(f"{origin}: empty; a transcript has a line a command and a last line with final_hash")
     commands = []
     for number, line in lines[:-1]:
-        commands.append(_validate(RecordedCommand, line, f"{origin}:{number}"))
+        where = f"{origin}:{number}"
+        commands.append(_validate(RecordedCommand, _load(line, where), where))
         if commands[-1].seq != len(commands) - 1:
             raise TranscriptError(
                 f"{origin}:{number}: seq is {commands[-1].seq}, expected {len(commands) - 1}; "
                 "a line is missing or doubled"
             )
     number, line = lines[-1]
-    if '"final_hash"' not in line and '"command"' in line:
+    data = _load(line, f"{origin}:{number}")
+    if isinstance(data, dict) and "command" in data and "final_hash" not in data:
         raise TranscriptError(
             f"{origin}:{number}: the last line is a command; a transcript ends with a line with final_hash, "
             "so this one is cut off"
         )
-    last = _validate(_LastLine, line, f"{origin}:{number}")
+    last = _validate(_LastLine, data, f"{origin}:{number}")
     return Transcript(
         origin=origin,
         commands=tuple(commands),
@@ -168,13 +170,16 @@ def parse_transcript(text: str, origin: str) -> Transcript:
     )
 
 
-def _validate(model: type[Any], line: str, where: str) -> Any:
+def _load(line: str, where: str) -> Any:
     try:
-        data = json.loads(line, parse_constant=_refuse_constant)
+        return json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise TranscriptError(
             f"{where}: not a complete JSON line ({error}); the transcript is cut off or damaged"
         ) from error
+
+
+def _validate(model: type[Any], data: Any, where: str) -> Any:
     try:
         return model.model_validate(data)
     except ValidationError as error:

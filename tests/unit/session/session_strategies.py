@@ -1,0 +1,113 @@
+"""Random commands for property tests, valid and invalid ones mixed."""
+
+from hypothesis import strategies as st
+
+from pytest_iclayout.geometry.shapes import COORD_LIMIT, Orientation
+from pytest_iclayout.session.session import LayoutSession
+
+CELLS = ("top", "middle", "leaf")
+TECHNOLOGY = "technology sky130\ndbu_per_micron {}\nlayer 68 20 met1 3C78C8FF\nlayer 69 20 met2 B8479EFF"
+
+coordinates = st.one_of(
+    st.integers(-500, 500),
+    st.integers(-COORD_LIMIT, COORD_LIMIT),
+    st.sampled_from((COORD_LIMIT, -COORD_LIMIT, 2**31, 1.5)),
+)
+points = st.fixed_dictionaries({"x": coordinates, "y": coordinates})
+near = st.integers(-500, 500)
+near_points = st.fixed_dictionaries({"x": near, "y": near})
+cells = st.sampled_from((*CELLS, *CELLS, "new", "absent", "bad name"))
+layers = st.sampled_from(
+    [{"layer": 68, "datatype": 20}, {"layer": 69, "datatype": 20}, {"layer": 300, "datatype": 65535}]
+)
+texts = st.sampled_from(("a", "VPWR", "", "é", "a b\\$"))
+ids = st.lists(st.integers(0, 14), min_size=0, max_size=3)
+counts = st.one_of(st.integers(1, 4), st.sampled_from((0, 40_000, 30_000)))
+
+
+@st.composite
+def rects(draw):
+    low, width, height = draw(near_points), draw(st.integers(-5, 400)), draw(st.integers(0, 400))
+    return {"min": low, "max": {"x": low["x"] + width, "y": low["y"] + height}}
+
+
+def transforms(place=points):
+    ratio = st.sampled_from((1, 1, 1, 2, 3, 1_000_000))
+    orientation = st.sampled_from([one.value for one in Orientation])
+    return st.builds(
+        lambda at, turn, num, den: {"orientation": turn, "mag_num": num, "mag_den": den, "dx": at["x"], "dy": at["y"]},
+        place, orientation, ratio, ratio,
+    )  # fmt: skip
+
+
+def command(op, **arguments):
+    return st.fixed_dictionaries({"op": st.just(op), **arguments})
+
+
+def commands():
+    """One command; about half of them apply in a session that :func:`drawn_session` began."""
+    place = st.one_of(near_points, near_points, points)
+    pitch = st.one_of(near, coordinates)
+    return st.one_of(
+        command("create_cell", name=cells),
+        command("delete_cell", name=cells),
+        command("add_rect", cell=cells, layer=layers, rect=rects()),
+        command("add_rect", cell=cells, layer=layers, rect=rects()),
+        command("add_polygon", cell=cells, layer=layers, points=st.lists(place, min_size=2, max_size=6)),
+        command(
+            "add_path", cell=cells, layer=layers, width=st.one_of(st.integers(0, 60), st.just(COORD_LIMIT)),
+            points=st.lists(place, min_size=1, max_size=4),
+            endcap=st.sampled_from(("flat", "square", "round", None, "oval")),
+        ),
+        command("add_label", cell=cells, layer=layers, text=texts, position=place),
+        command("place_instance", cell=cells, child=cells, transform=st.one_of(st.none(), transforms(place))),
+        command("place_instance", cell=cells, child=cells, transform=transforms(near_points)),
+        command(
+            "place_array", cell=cells, child=cells, transform=st.one_of(st.none(), transforms(place)),
+            columns=counts, rows=counts, column_pitch=pitch, row_pitch=pitch,
+        ),
+        command("transform_shapes", ids=ids, transform=transforms(place)),
+        command("transform_shapes", ids=ids, transform=transforms(near_points)),
+        command("delete_shapes", ids=ids),
+        command("set_technology", source=st.sampled_from((TECHNOLOGY.format(1000), TECHNOLOGY.format(200), "layer 1"))),
+        command("route_net", cell=cells, net=st.just("n"), layer=layers, terminals=st.lists(place, max_size=3)),
+        command("get_cell_info", cell=cells),
+        command("query_shapes", cell=cells, layer=st.one_of(st.none(), layers), region=st.one_of(st.none(), rects())),
+        command("get_violations"),
+        command("no_such_command"),
+    )  # fmt: skip
+
+
+def drawn_session():
+    """Three cells with a shape each and ids 1 to 5; ``top`` holds ``middle`` holds ``leaf``."""
+    session = LayoutSession()
+    layer, rect = {"layer": 68, "datatype": 20}, {"min": {"x": 0, "y": 0}, "max": {"x": 140, "y": 300}}
+    for cell in CELLS:
+        assert session.execute({"op": "create_cell", "name": cell}).ok
+        assert session.execute({"op": "add_rect", "cell": cell, "layer": layer, "rect": rect}).ok
+    array = {"columns": 2, "rows": 3, "column_pitch": 400, "row_pitch": -500}
+    turned = {"orientation": "mirror_x90", "dx": 7, "dy": 9}
+    assert session.execute({"op": "place_instance", "cell": "top", "child": "middle", "transform": turned}).ok
+    assert session.execute({"op": "place_array", "cell": "middle", "child": "leaf", "transform": turned, **array}).ok
+    return session
+
+
+def elements(session):
+    """Ids with cell, layer and the drawn data, as the handles give them."""
+    layout = session.document.layout
+    return {
+        number: (layout.cell(element.cell_index).name, str(element.layer), str(element.handle))
+        for number, element in session.document.elements.items()
+    }
+
+
+def drawn_data(session):
+    """The same data without ids, as the layout itself gives it."""
+    layout = session.document.layout
+    found = []
+    for cell in layout.each_cell():
+        found += [(cell.name, "None", str(instance)) for instance in cell.each_inst()]
+        for index, info in zip(layout.layer_indexes(), layout.layer_infos(), strict=True):
+            layer = f"{info.layer}/{info.datatype}"
+            found += [(cell.name, layer, str(shape)) for shape in cell.shapes(index).each()]
+    return sorted(found)
