@@ -67,7 +67,7 @@ class GateSettings:
     examples_folder: Path | None = None
 
     def hypothesis(self, key: str, examples: int) -> settings:
-        from hypothesis import HealthCheck, settings
+        from hypothesis import HealthCheck, Phase, settings
         from hypothesis.database import DirectoryBasedExampleDatabase
 
         current = settings.default
@@ -81,6 +81,8 @@ class GateSettings:
             max_examples=examples,
             deadline=None,
             print_blob=False,
+            # What the explain phase finds by running hundreds of examples more is not shown.
+            phases=[phase for phase in current.phases if phase is not Phase.explain],
             report_multiple_bugs=False,  # a group of exceptions would bury the GateFailure among them
             suppress_health_check=[HealthCheck.too_slow],
             **options,

@@ -21,10 +21,11 @@ from pytest_iclayout.session.sketch import Sketch
 from pytest_iclayout.technology.layers import Layer
 
 class Blind(RectPresent):
-    """Accepts whatever has a shape wider than 1 µm, rectangle or not."""
+    """Accepts whatever has a shape of at least 10 dbu, rectangle or not."""
     name = "blind"
     def check(self, view, params):
-        wide = view.region(params.layer).bbox().width() > 1000
+        region = view.region(params.layer)
+        wide = not region.is_empty() and region.bbox().width() >= 10
         return Verdict() if wide else super().check(view, params)
 
 class Deaf(RectPresent):
@@ -71,7 +72,7 @@ def gate(tasks, run, pytester):
     def runs(checker, *options):
         pytester.makeconftest(CHECKERS)
         tasks.write("suite/a.toml", checker=f"{checker}:layer=68/20")
-        return run("--gate-examples=60", *options)
+        return run("--gate-examples=200", *options)
 
     return runs
 
@@ -90,8 +91,8 @@ def test_accepted_negative_fails_with_the_smallest_drawing_and_its_picture(gate,
     shapes = [one for one in commands if isinstance(one, (AddRect, AddPolygon))]
     assert len(shapes) == 1
     assert isinstance(shapes[0], AddPolygon)
-    # 1001 dbu is the least width that this checker accepts: the drawing was shrunk.
-    assert max(point.x for point in shapes[0].points) == 1001
+    # The least width that this checker accepts: the drawing was shrunk.
+    assert max(point.x for point in shapes[0].points) == 10
     assert draw(tuple(commands), builtin_technology("sky130")).export()
     assert picture_in(text).read_bytes().startswith(b"\x89PNG")
 
@@ -135,7 +136,7 @@ def test_checker_that_crashes_fails_its_gate_and_shows_where(gate):
 @pytest.mark.parametrize("checker", ["blind_at_once", "deaf", "no_negatives", "crashing"])
 def test_oracle_that_fails_its_gate_scores_no_agent(gate, records, tasks, pytester, run, checker):
     if checker == "blind_at_once":
-        pytester.makeconftest(CHECKERS.replace("> 1000", "> 0").replace('"blind"', '"blind_at_once"'))
+        pytester.makeconftest(CHECKERS.replace(">= 10", ">= 1").replace('"blind"', '"blind_at_once"'))
         tasks.write("suite/a.toml", checker="blind_at_once:layer=68/20")
         result = run("--agent=oracle", "--agent=nop", "-m", "solve")
     else:
