@@ -12,6 +12,7 @@ import pytest
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.checking.gate import GateFailure, GateReport, GateSettings, check_accepts, check_rejects
 from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun, highest_folder, load_task_file
+from pytest_iclayout.geometry.atomic import write_atomically
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.suite.files import SuiteError, read_toml
 from pytest_iclayout.suite.manifest import load_suite, suite_above
@@ -162,7 +163,7 @@ def _gate(request: pytest.FixtureRequest, task: Task, check: Callable[..., GateR
 def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFailure) -> None:
     """Draw the layout that the oracle got wrong, and name the file in the failure."""
     from pytest_iclayout.trial.picture import picture_of
-    from pytest_iclayout.trial.record import file_name, write_atomically
+    from pytest_iclayout.trial.record import file_name
 
     picture = picture_of(task, failure.artifact, () if failure.verdict is None else failure.verdict.findings)
     if picture is None:

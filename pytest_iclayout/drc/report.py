@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import klayout.db as db
 from pydantic import BaseModel, ConfigDict
 
+from pytest_iclayout.geometry.atomic import replacing
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.technology.models import Rule
 
@@ -105,7 +104,8 @@ def write_report(
         if finding.place is not None:
             item.add_value(rdb.RdbItemValue(finding.place.to_db().to_dtype(dbu_um)))
         item.add_value(finding.message)
-    _save(report, path)
+    with replacing(path) as beside:
+        report.save(str(beside))
 
 
 def read_report(path: Path) -> Report:
@@ -174,18 +174,3 @@ def _bounding_box(value: rdb.RdbItemValue) -> db.DBox:
     if value.is_text():
         return value.text().bbox()
     return db.DBox()
-
-
-def _save(report: rdb.ReportDatabase, path: Path) -> None:
-    descriptor, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        report.save(beside)
-        os.fsync(descriptor)
-        # mkstemp's file is for its owner only; a report is an ordinary file.
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)

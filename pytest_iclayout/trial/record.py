@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_iclayout.checking.verdict import Verdict
+from pytest_iclayout.geometry.atomic import write_atomically
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.trial.outcomes import OutcomeKind
 
@@ -117,20 +116,6 @@ def write_record(path: Path, record: TrialRecord, attachments: Attachments) -> T
     write_atomically(path, (written.model_dump_json(indent=2) + "\n").encode())
     _drop_stale(path, set(names.values()))
     return written
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside, fsync, rename. Raises OSError and leaves no partial file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def read_record(path: Path) -> TrialRecord:
