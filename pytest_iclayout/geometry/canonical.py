@@ -43,7 +43,7 @@ def _cell_lines(layout: db.Layout, cell: db.Cell, layers: list[tuple[int, int, i
 
 def _instance_line(child: str, instance: db.Instance) -> str:
     trans = instance.cplx_trans
-    # A turn made up of others may come out as -1e-15 or 359.9999999.
+    # A turn made up of others, or read from a file, may come out as 359.9999999.
     angle = round(trans.angle, 6) % 360.0
     x, y = int(trans.disp.x), int(trans.disp.y)
     steps = []

@@ -80,12 +80,12 @@ def test_array_whose_last_member_leaves_the_range_is_refused():
         measure(layout, layout.cell("c1"))
 
 
-def test_wide_path_at_the_border_is_refused_where_its_own_box_wraps_around():
+def test_path_whose_end_wraps_around_into_the_range_is_refused():
     layout = db.Layout(True)
     top = layout.create_cell("top")
     far = 2**31 - 1
-    path = db.Path([db.Point(0, 0), db.Point(far, far)], far)
-    assert path.bbox().right != path.to_dtype(1.0).bbox().right, "the wrap-around that this is about"
+    path = db.Path([db.Point(0, 0), db.Point(far, 0)], 10, 0, far - 100)
+    assert path.bbox() == db.Box(-102, -5, 0, 5), "the wrap-around that this is about"
     top.shapes(layout.layer(*LAYER)).insert(path)
     with pytest.raises(ExtentError, match="reaches beyond"):
         measure(layout, top)
