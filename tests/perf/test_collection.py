@@ -54,9 +54,7 @@ def test_collecting_a_thousand_task_files(benchmark: BenchmarkFixture, way: str,
 
 
 @pytest.mark.benchmark(group="collect 1,000 task files, gate only / 1,000 parametrised trivial tests")
-def test_collecting_a_thousand_task_files_without_agents(
-    benchmark: BenchmarkFixture, way: str, thousand: Path
-) -> None:
+def test_collecting_a_thousand_task_files_without_agents(benchmark: BenchmarkFixture, way: str, thousand: Path) -> None:
     benchmark.pedantic(run_pytest, (thousand, "--collect-only"), rounds=5, warmup_rounds=1)
 
 
