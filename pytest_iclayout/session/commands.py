@@ -273,7 +273,10 @@ def _json_copy(value: Any) -> tuple[Any, list[str]]:
         if one is None or isinstance(one, bool):
             return one
         if isinstance(one, str):
-            return str(one) if one.isascii() or _is_unicode(one) else replaced("lone surrogate")
+            text = one.encode("utf-8", "backslashreplace").decode("utf-8")
+            if text != one:
+                foreign.append("lone surrogate")
+            return text
         if isinstance(one, int):
             return int(one) if one.bit_length() <= 1024 else replaced(f"integer of {one.bit_length()} bits")
         if isinstance(one, float):
@@ -290,11 +293,3 @@ def _json_copy(value: Any) -> tuple[Any, list[str]]:
         return replaced(f"value of type {type(one).__name__}")
 
     return copy(value, 0), foreign
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

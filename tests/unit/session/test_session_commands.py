@@ -198,6 +198,18 @@ def test_odd_width_covers_the_next_grid_line_outward():
     assert region(begun(path((0, 0), (1000, 0), width=7))).bbox() == db.Box(0, -4, 1000, 4)
 
 
+@pytest.mark.parametrize("orientation", ["r0", "mirror_x90"])
+def test_largest_array_and_longest_outlines_that_are_accepted_survive_gds(orientation):
+    zigzag = [(20 * n, 100 * (n % 2)) for n in range(MAX_POINTS - 1)]
+    session = begun(
+        array(MAX_ARRAY_COUNT, MAX_ARRAY_COUNT, 30_000, -30_000, orientation=orientation),
+        array(2, 1, FAR, 9, dx=-FAR),
+        polygon(*zigzag, (0, 5000)),
+        path(*zigzag),
+    )
+    assert document_hash(read_layout(session.export())) == session.document_hash()
+
+
 @pytest.mark.parametrize("orientation", Orientation)
 def test_array_members_stand_where_single_instances_would(orientation):
     turn = {"orientation": orientation.value, "dx": 1000, "dy": -2000}
