@@ -109,6 +109,7 @@ def nested(depth):
         {"op": "delete_shapes", "ids": [float("nan")]},
         {**RECT, "rect": {"min": {"x": 1e400, "y": 0}, "max": {"x": 10**400, "y": 1}}},
         {"op": nested(5000)},
+        {"op": "add_label", "cell": "top", "layer": MET1, "text": b"VPWR", "position": {"x": 0, "y": 0}},
         {"op": None},
         None,
         [],
@@ -117,7 +118,7 @@ def nested(depth):
     ],
     ids=[
         "nan", "infinity", "bytes", "surrogate", "surrogate key", "surrogate op", "number key", "tuple key", "deep",
-        "object", "huge id", "nan id", "infinite coordinate", "deep op", "no op", "none", "list", "text", "number",
+        "object", "huge id", "nan id", "infinite coordinate", "deep op", "label of bytes", "no op", "none", "list", "text", "number",
     ],
 )  # fmt: skip
 def test_command_that_json_cannot_hold_is_refused_recorded_and_replayed(command):
