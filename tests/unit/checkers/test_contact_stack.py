@@ -76,6 +76,12 @@ def test_plate_with_many_corners_is_measured_at_its_edges(sides: int) -> None:
     assert judge(bare, f"contact_stack:via=68/44,min_enclosure={int(reach) - 2}").ok
 
 
+def test_plates_without_a_cut_are_no_contact() -> None:
+    plates = Sketch().rect(MET1, *around(55, 55, 55, 55)).rect(MET2, *around(55, 55, 55, 55))
+    (finding,) = judge(plates.rect(VIA, 0, 0, 150, 0), VIA_55).findings
+    assert finding.message == "via (68/44) has no cut"
+
+
 def test_plate_of_pieces_is_one_plate() -> None:
     left, bottom, right, top = around(55, 55, 55, 55)
     sketch = Sketch().rect(VIA, *CUT).rect(MET2, left, bottom, right, top)

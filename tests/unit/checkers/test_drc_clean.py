@@ -129,6 +129,19 @@ def test_violations_are_the_findings() -> None:
     assert judge(Sketch().rect(MET1, 0, 0, 140, 1000), "drc_clean").ok
 
 
+def test_every_kind_of_rule_is_run_of_the_rule_set_in_force_and_no_other() -> None:
+    small = Sketch().rect(MET1, 0, 0, 250, 250)
+    assert [one.rule for one in judge(small, "drc_clean").findings] == ["m1.6"]
+    short = Sketch().rect(DIFF, 0, 0, 400, 400).rect(POLY, 100, -129, 250, 600)
+    assert [one.rule for one in judge(short, "drc_clean").findings] == ["poly.8"]
+    # The full set has no rule for the end of poly, and one for holes in met1, which the published one has not.
+    assert judge(short, "drc_clean", rule_set="full").ok
+    ring = Sketch().rect(MET1, 0, 0, 700, 200).rect(MET1, 0, 500, 700, 700)
+    ring.rect(MET1, 0, 0, 200, 700).rect(MET1, 500, 0, 700, 700)
+    assert judge(ring, "drc_clean").ok
+    assert [one.rule for one in judge(ring, "drc_clean", rule_set="full").findings] == ["m1.7"]
+
+
 def test_present_layer_with_too_few_merged_shapes_is_named() -> None:
     sketch = Sketch().rect(MET1, 0, 0, 400, 400).rect(MET1, 400, 0, 800, 400)
     (finding,) = judge(sketch, "drc_clean:present=68/20,min_shapes=2").findings

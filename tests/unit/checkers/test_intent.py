@@ -107,6 +107,17 @@ def test_short_is_named_with_the_pair_and_the_place() -> None:
     assert str(finding.place) == "(0,0;20,20)"
 
 
+def test_every_forbidden_pair_is_compared() -> None:
+    names = ("a", "b", "c")
+    nets = {name: [terminal(name, "68/20", 100 * at, 0, 100 * at + 20, 20)] for at, name in enumerate(names)}
+    three = intent(("a", "b"), ("b", "c"), **nets)
+    assert judge(
+        Sketch().rect(MET1, 0, 0, 20, 20).rect(MET1, 100, 0, 120, 20).rect(MET1, 200, 0, 220, 20), "intent", three
+    ).ok
+    (finding,) = judge(Sketch().rect(MET1, 0, 0, 20, 20).rect(MET1, 100, 0, 220, 20), "intent", three).findings
+    assert "nets b and c are shorted" in finding.message
+
+
 def test_layers_conduct_through_a_cut_only() -> None:
     bare = Sketch().rect(MET1, 0, 0, 500, 20).rect(MET2, 460, 0, 500, 20)
     assert not judge(bare, "intent", TWO_LAYERS).ok

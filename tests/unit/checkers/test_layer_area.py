@@ -46,6 +46,12 @@ def test_separate_shapes_add_up() -> None:
     assert covers(Sketch().rect(MET1, 0, 0, 10, 10).rect(MET1, 500, 500, 520, 510), 300)
 
 
+def test_other_layers_do_not_count() -> None:
+    poly = Layer(layer=66, datatype=20)
+    assert covers(Sketch().rect(MET1, 0, 0, 10, 10).rect(poly, 0, 0, 500, 500), 100)
+    assert not judge(Sketch().rect(poly, 0, 0, 500, 500), "layer_area:layer=68/20,max_area=250000").ok
+
+
 def test_path_counts_as_what_it_covers() -> None:
     """With flat ends: the corner of the bend is covered once, the ends reach no farther than the points."""
     assert covers(Sketch().path(MET1, 20, [(0, 0), (100, 0), (100, 100)]), 110 * 20 + 90 * 20)

@@ -104,6 +104,12 @@ def test_size_is_that_of_the_merged_shape() -> None:
     assert judge(halves, "shape_count:layer=68/20,exact=1,width=300,height=200").ok
 
 
+def test_every_shape_of_the_wrong_size_is_found() -> None:
+    sketch = Sketch().rect(MET1, 0, 0, 300, 200).rect(MET1, 1000, 0, 1299, 200).rect(MET1, 2000, 0, 2300, 201)
+    found = judge(sketch, "shape_count:layer=68/20,exact=3,width=300,height=200").findings
+    assert [str(one.place) for one in found] == ["(1000,0;1299,200)", "(2000,0;2300,201)"]
+
+
 def test_shape_with_the_right_bounding_box_is_not_of_the_size() -> None:
     triangle = Sketch().polygon(MET1, [(0, 0), (300, 0), (0, 200)])
     verdict = judge(triangle, "shape_count:layer=68/20,exact=1,width=300,height=200")
