@@ -118,7 +118,8 @@ def nested(depth):
     ],
     ids=[
         "nan", "infinity", "bytes", "surrogate", "surrogate key", "surrogate op", "number key", "tuple key", "deep",
-        "object", "huge id", "nan id", "infinite coordinate", "deep op", "label of bytes", "no op", "none", "list", "text", "number",
+        "object", "huge id", "nan id", "infinite coordinate", "deep op", "label of bytes",
+        "no op", "none", "list", "text", "number",
     ],
 )  # fmt: skip
 def test_command_that_json_cannot_hold_is_refused_recorded_and_replayed(command):
