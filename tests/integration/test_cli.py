@@ -245,9 +245,14 @@ def test_help_of_a_verb_has_an_example(iclayout, verb):
     assert f"Example: iclayout {verb} " in " ".join(out.split())
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["results"], ["results", "--json"], ["replay", "--tasks", "../../suite"]])
-def test_reader_that_has_seen_enough_gets_no_traceback(results, arguments):
-    """As in ``iclayout results | head -1``: the other end of the pipe is closed before anything is written."""
+def test_reader_that_has_seen_enough_gets_no_traceback(results, monkeypatch, arguments, unbuffered):
+    """As in ``iclayout results | head -1``: the other end of the pipe is closed before anything is written.
+
+    Buffered output meets the closed pipe at the program's end only.
+    """
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     verb, *options = arguments
     reader, writer = os.pipe()
     os.close(reader)

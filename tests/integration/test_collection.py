@@ -107,13 +107,14 @@ def test_toml_files_of_other_programs_are_left_alone(tasks, run, shown):
     assert "error" not in shown(result).lower()
 
 
-def test_technology_in_a_suites_folder_is_no_task(tasks, collected):
+def test_technology_in_a_suites_folder_is_no_task(tasks, run, collected):
     technology = (resources.files("pytest_iclayout.technology") / "data" / "sky130.toml").read_text(encoding="utf-8")
     tasks.write_text("suite/manifest.toml", 'version = "1"\ntasks = ["a"]\n')
     tasks.write_text("suite/sky130.toml", technology)
     tasks.write_text("suite/other.toml", 'name = "other"\n[[rules]]\nid = "m1.1"\n')
     tasks.write("suite/a.toml", technology="sky130.toml")
     assert collected() == ["suite/a.toml::accepts", "suite/a.toml::rejects"]
+    run().assert_outcomes(passed=2, errors=0)
 
 
 def test_file_given_by_name_is_a_task_whatever_it_holds(tasks, run, shown):

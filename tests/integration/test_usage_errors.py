@@ -66,6 +66,21 @@ def test_checker_of_a_name_that_is_taken(tasks, pytester, shown):
     assert_usage_error(pytester.runpytest_inprocess(), shown, "checker 'rect_present' is registered twice")
 
 
+def test_checker_of_a_name_that_is_taken_in_a_conftest_that_is_loaded_late(tasks, run, shown):
+    """Too late for a usage error: the run has begun."""
+    tasks.write("a.toml")
+    tasks.write("deep/b.toml")
+    tasks.write_text(
+        "deep/conftest.py",
+        "from iclayout_checkers.rect_present import RectPresent\n"
+        "def pytest_iclayout_checkers(config):\n"
+        "    return [RectPresent()]\n",
+    )
+    result = run()
+    result.assert_outcomes(passed=2, errors=1)
+    assert "checker 'rect_present' is registered twice" in shown(result)
+
+
 def test_agent_of_a_name_that_is_taken(tasks, pytester, shown):
     tasks.write("a.toml")
     pytester.makeconftest(

@@ -83,4 +83,4 @@ def comparable(folder: Any) -> dict[str, Any]:
 
 
 def table_of(result: pytest.RunResult) -> list[str]:
-    return [line for line in result.outlines if re.match(r"(agent|good|nop|crashes) ", line)]
+    return [line for line in result.outlines if re.match(r"(agent +tier|(good|nop|crashes) +\d) ", line)]
