@@ -208,12 +208,14 @@ def test_agent_whose_name_is_a_path_stays_in_the_results_folder(solve, tasks, re
 
 
 def test_results_folder_holds_all_that_a_run_writes(solve, tasks, pytester, run):
-    """--iclayout-results=out must not put folders beside out."""
+    """--iclayout-results=out must not put folders beside out, nor the pictures of a failing gate."""
     tasks.write("suite/a.toml")
+    tasks.write("suite/b.toml", more='[[two_way.good]]\nlayer = "69/20"\nrect = [0, 0, 500, 400]')
     before = {path.name for path in pytester.path.iterdir()}
     run("--agent=good", "--iclayout-results=out", "--gate-examples=5", "-p", "no:cacheprovider")
     new = {path.name for path in pytester.path.iterdir()} - before
     assert new - {"__pycache__", ".hypothesis", ".benchmarks"} == {"out"}
+    assert list((pytester.path / "out").rglob("b-accepts.png"))
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
