@@ -64,28 +64,17 @@ class DrcClean:
 
     def check(self, view: LayoutView, params: DrcCleanParams) -> Verdict:
         return Verdict.of(
-            *self._unchecked(view),
+            self._unchecked(view),
             *(self._absent(view, layer, params.min_shapes) for layer in params.present),
             self._apart(view, params),
             *run_rules(view.region, view.rules, name_of=view.technology.name_of),
         )
 
-    def _unchecked(self, view: LayoutView) -> list[Finding]:
-        drawn = [layer for layer in view.drawn_layers if not view.region(layer).is_empty()]
-        found = [
-            Finding(
-                rule=self.name,
-                message=f"layer {layer} is not declared by technology {view.technology.name}: nothing checks it",
-                layer=layer,
-                place=Rect.from_db(view.region(layer).bbox()),
-            )
-            for layer in drawn
-            if layer not in view.technology
-        ]
-        if not any(rule.layer in drawn for rule in view.rules):
-            message = f"nothing is drawn on a layer that rule set {view.rule_set} checks"
-            found.append(Finding(rule=self.name, message=message))
-        return found
+    def _unchecked(self, view: LayoutView) -> Finding | None:
+        if any(not view.region(rule.layer).is_empty() for rule in view.rules):
+            return None
+        message = f"nothing is drawn on a layer that rule set {view.rule_set} checks"
+        return Finding(rule=self.name, message=message)
 
     def _absent(self, view: LayoutView, layer: Layer, required: int) -> Finding | None:
         region = view.region(layer)

@@ -146,8 +146,7 @@ def _separation(legal: LegalShapes, rule: Rule) -> dict[str, Draw]:
 
 def _extension(legal: LegalShapes, rule: Rule) -> dict[str, Draw]:
     over, under = rule.layer, _other(rule)
-    # Two dbu deep at least: the rule engine takes a single one for the rounding of a slanted edge.
-    inside = max(1, legal.side(under) - 2)
+    inside = max(1, legal.side(under) - 1)
     ways: dict[str, Draw] = {}
     if rule.value > 0:
         ways["one_dbu_short"] = lambda more: legal.covered(legal.cross(over, under, more, rule.value - 1))

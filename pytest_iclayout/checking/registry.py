@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_iclayout.checking.checker import Bench, Checker, Params
 from pytest_iclayout.checking.spec import CheckerSpec
@@ -64,9 +64,13 @@ class CheckerRegistry:
         return checker, params
 
 
-def _layers_of(params: Params) -> Iterable[tuple[str, Layer]]:
-    for key in type(params).model_fields:
-        value = getattr(params, key)
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, Layer):
-                yield key, one
+def _layers_of(value: object, path: str = "") -> Iterator[tuple[str, Layer]]:
+    """Every layer in the parameters, at any depth (an intent's terminals, say), with its dotted path."""
+    if isinstance(value, Layer):
+        yield path, value
+    elif isinstance(value, BaseModel):
+        for key in type(value).model_fields:
+            yield from _layers_of(getattr(value, key), f"{path}.{key}" if path else key)
+    elif isinstance(value, tuple):
+        for number, one in enumerate(value):
+            yield from _layers_of(one, path if isinstance(one, Layer) else f"{path}.{number}")

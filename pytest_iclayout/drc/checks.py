@@ -223,10 +223,12 @@ def _gates_with_an_end(gates: db.Region, crossings: db.Edges) -> list[db.Polygon
 def _turn(gate: db.Polygon, crossings: db.Edges) -> float:
     """Degrees by which the hull turns, convex counted positive, at corners off the crossings."""
     near = list(crossings.interacting(db.Region(gate)).each())
+    # Nothing is rounded where all edges are parallel to an axis: there an end 1 dbu within is an end.
+    slack = 0 if gate.is_rectilinear() else _ROUNDING**2
     total = 0.0
     hull = list(gate.each_point_hull())
     for before, corner, after in zip(hull[-1:] + hull[:-1], hull, hull[1:] + hull[:1], strict=True):
-        if all(_distance_squared(corner, edge) > _ROUNDING**2 for edge in near):
+        if all(_distance_squared(corner, edge) > slack for edge in near):
             incoming, outgoing = corner - before, after - corner
             # A hull runs clockwise: a convex corner is a right turn.
             total -= math.degrees(math.atan2(db.Vector.vprod(incoming, outgoing), incoming.sprod(outgoing)))

@@ -88,6 +88,8 @@ def conductor_layers(view: LayoutView) -> tuple[Layer, ...]:
 def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
     # Flat mode: a net that never leaves a subcell still belongs to the top cell's picture.
     engine = db.LayoutToNetlist(view.cell.name, view.layout.dbu)
+    # Most layers of a technology are empty, and registering one costs as much as a drawn one.
+    conductors, cuts = _drawn(conductors), _drawn(cuts)
     for layer, parts in conductors.items():
         for region in parts:
             _register(engine, region)
@@ -104,6 +106,10 @@ def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[
             _join(engine, cuts[connection.cut], top)
     engine.extract_netlist()
     return _collect(engine, conductors)
+
+
+def _drawn(layers: Mapping[Layer, Parts]) -> dict[Layer, Parts]:
+    return {layer: tuple(part for part in parts if not part.is_empty()) for layer, parts in layers.items()}
 
 
 def _register(engine: db.LayoutToNetlist, region: db.Region) -> None:

@@ -238,6 +238,11 @@ class TestExtension:
     def test_poly_without_a_short_crossing_breaks_nothing(self, poly):
         assert checks.extension(boxes(poly), DIFF, 130) == []
 
+    @pytest.mark.parametrize("depth", [1, 2, 3])
+    def test_poly_that_enters_diff_by_a_few_dbu_only_is_an_end(self, depth):
+        assert measured(checks.extension(boxes((400, -500, 550, depth)), DIFF, 130)) == [0]
+        assert measured(checks.extension(boxes((-500, 100, depth, 250)), DIFF, 130)) == [0]
+
     def test_poly_over_the_end_of_diff_must_pass_it_on_all_three_sides(self):
         assert checks.extension(boxes((800, -130, 1130, 630)), DIFF, 130) == []
         assert measured(checks.extension(boxes((800, -130, 1129, 630)), DIFF, 130)) == [129]
