@@ -192,13 +192,21 @@ def test_failure_of_the_gate_is_shown_where_no_picture_can_be_written(gate, task
     assert "could not be written: Not a directory" in text
 
 
-def test_failing_example_is_tried_first_by_the_next_run(gate, pytester, monkeypatch):
-    """Each task has examples of its own: without them a rare fault found once would be lost again."""
-    monkeypatch.delenv("CI", raising=False)
+@pytest.fixture
+def random_examples(monkeypatch):
+    """As for a user: examples are only kept where Hypothesis draws them at random."""
     from hypothesis import settings
 
-    if settings.default.derandomize:
-        pytest.skip("examples are only kept where Hypothesis draws them at random")
+    before = settings.get_current_profile_name()
+    monkeypatch.delenv("CI", raising=False)
+    settings.load_profile("dev")
+    yield
+    settings.load_profile(before)
+
+
+@pytest.mark.usefixtures("random_examples")
+def test_failing_example_is_tried_first_by_the_next_run(gate, pytester):
+    """Each task has examples of its own: without them a rare fault found once would be lost again."""
     gate("blind", "-k", "rejects").assert_outcomes(failed=1)
     kept = [path for path in (pytester.path / ".iclayout/results/.examples").rglob("*") if path.is_file()]
     assert kept
