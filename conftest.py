@@ -7,6 +7,8 @@ from hypothesis import settings
 pytest_plugins = ["pytester"]
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-settings.register_profile("nightly", max_examples=1000, deadline=None)
-settings.register_profile("dev", deadline=None)
+# Hypothesis takes a profile of its own where it sees CI; the others must not inherit from that.
+usual = settings.get_profile("default")
+settings.register_profile("nightly", usual, max_examples=1000, deadline=None)
+settings.register_profile("dev", usual, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
