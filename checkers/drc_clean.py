@@ -60,6 +60,7 @@ class DrcClean:
     nor one whose shapes stand where no rule looks."""
 
     name = "drc_clean"
+    needs_rules = True
     params_model = DrcCleanParams
 
     def check(self, view: LayoutView, params: DrcCleanParams) -> Verdict:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_iclayout import __version__
+from pytest_iclayout.defaults import RESULTS
 
 if TYPE_CHECKING:
     from pytest_iclayout.trial.record import TrialRecord
@@ -40,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="iclayout",
         description="Look at trial records and transcripts of pytest-iclayout. Trials themselves are run by pytest: "
-        "pytest --agent=mock -k tier1",
+        "pytest --pyargs iclayout_tasks --agent=mock -k tier1",
     )
     parser.add_argument("--version", action="version", version=f"pytest-iclayout {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
@@ -51,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Show the trial records below a folder: a line each, or with --task everything that is known of "
         "one task's trials. Example: iclayout results .iclayout/results --outcome failed",
     )
-    results.add_argument("folder", type=Path, nargs="?", default=Path(".iclayout/results"), metavar="DIR")
+    default = Path(RESULTS)
+    text = f"a folder that records were written to (default: {default} in the current folder)"
+    results.add_argument("folder", type=Path, nargs="?", default=default, metavar="DIR", help=text)
     results.add_argument("--task", metavar="ID", help="show this task's trials whole")
     results.add_argument("--outcome", choices=["passed", "failed", "error", "not_run"], help="only these")
     results.add_argument("--json", action="store_true", help="print the records as one JSON array")
@@ -73,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _results(options: argparse.Namespace) -> int:
     from pytest_iclayout.trial.record import RecordError, read_record
+    from pytest_iclayout.trial.summary import TrialLine, trial_table
 
     folder: Path = options.folder
     if not folder.is_dir():
@@ -94,7 +98,10 @@ def _results(options: argparse.Namespace) -> int:
         for path, record in shown:
             _print_whole(path, record)
     else:
-        _print_table([record for _, record in shown])
+        records = [record for _, record in shown]
+        _print_table(records)
+        lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in records]
+        print("", *trial_table(lines), sep="\n")
     if unreadable:
         # Last, and after the records that can be read: one damaged file does not hide the others.
         raise RecordError("\niclayout: ".join(unreadable))
@@ -102,23 +109,32 @@ def _results(options: argparse.Namespace) -> int:
 
 
 def _print_table(records: list[TrialRecord]) -> None:
-    task_width = max(4, *(len(record.task_id) for record in records))
-    agent_width = max(5, *(len(record.agent) for record in records))
-    print(f"{'agent':<{agent_width}}  {'task':<{task_width}}  outcome  iterations  reason")
+    rows = [("agent", "suite", "task", "outcome", "iterations", "reason")]
     for record in sorted(records, key=lambda one: (one.agent, one.suite, one.task_id)):
         reason = record.reason.splitlines()[0] if record.reason else ""
-        print(
-            f"{record.agent:<{agent_width}}  {record.task_id:<{task_width}}  {record.outcome.value:<7}  "
-            f"{record.iterations:>10}  {reason}".rstrip()
-        )
+        outcome, iterations = record.outcome.value, str(record.iterations)
+        rows.append((record.agent, record.suite, record.task_id, outcome, iterations, reason))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        cells = [
+            f"{cell:>{width}}" if cell.isdigit() else f"{cell:<{width}}"
+            for cell, width in zip(row, widths, strict=False)
+        ]
+        print("  ".join([*cells, row[5]]).rstrip())
 
 
 def _print_whole(path: Path, record: TrialRecord) -> None:
     print(f"== {record.agent} at {record.task_id} (suite {record.suite} {record.suite_version})")
     print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
-    for line in record.reason.splitlines():
+    findings = record.verdict.findings if record.verdict is not None else ()
+    for line in [str(one) for one in findings] or record.reason.splitlines():
         print(f"  {line}")
-    print(f"design-rule violations: first {record.first_proposal_violations}, final {record.final_violations}")
+    for line in record.traceback.splitlines():
+        print(f"  {line}")
+    if record.failed_commands:
+        print(f"{record.failed_commands} of {record.commands} commands failed; the last: {record.last_command_error}")
+    if record.final_violations is not None:
+        print(f"design-rule violations: first {record.first_proposal_violations}, final {record.final_violations}")
     for label, name in (("layout", record.artifact), ("transcript", record.transcript), ("picture", record.picture)):
         if name is not None:
             print(f"{label}: {path.parent / name}")
@@ -129,11 +145,18 @@ def _replay(options: argparse.Namespace) -> int:
     from iclayout_checkers import CHECKERS
 
     from pytest_iclayout.checking.registry import CheckerRegistry
+    from pytest_iclayout.session.transcript import TranscriptError
+    from pytest_iclayout.suite.files import SuiteError
     from pytest_iclayout.suite.folder import bundled_folder, load_tasks
     from pytest_iclayout.trial.replaying import replay_file, transcripts_in
 
-    tasks = load_tasks(options.tasks or bundled_folder(), CheckerRegistry(CHECKERS))
-    replayed = [replay_file(path, tasks) for path in transcripts_in(options.paths)]
+    tasks, problems = load_tasks(options.tasks or bundled_folder(), CheckerRegistry(CHECKERS))
+    replayed = []
+    for path in transcripts_in(options.paths):
+        try:
+            replayed.append(replay_file(path, tasks))
+        except (SuiteError, TranscriptError) as error:
+            problems.append(str(error))
     if options.json:
         print(json.dumps([one.to_json() for one in replayed], indent=2))
     else:
@@ -145,6 +168,12 @@ def _replay(options: argparse.Namespace) -> int:
             f"{len(replayed)} transcripts replayed, {len(judged)} judged, "
             f"{sum(not one.differs for one in compared)} of {len(compared)} as recorded"
         )
+        if len(judged) < len(replayed) and options.tasks is None:
+            unknown = len(replayed) - len(judged)
+            print(f"{unknown} have no task in the bundled suite; --tasks DIR judges with the tasks of a folder")
+    if problems:
+        # Last, and after what could be replayed: one damaged file does not hide the others.
+        raise SuiteError("\niclayout: ".join(problems))
     return EXIT_DIFFERS if any(one.differs or one.divergences for one in replayed) else 0
 
 

@@ -122,7 +122,8 @@ class TaskItem(pytest.Function):
         return type(super().id).parse(self.nodeid)
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        return self.path, None, self.name
+        # The heading of a failure: which task it is must stand there, not only which of its items.
+        return self.path, None, f"{self.task.id}: {self.name}"
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
@@ -165,7 +166,8 @@ def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFai
     from pytest_iclayout.trial.picture import picture_of
     from pytest_iclayout.trial.record import file_name
 
-    picture = picture_of(task, failure.artifact, () if failure.verdict is None else failure.verdict.findings)
+    findings = () if failure.verdict is None else failure.verdict.findings
+    picture = picture_of(task, failure.artifact, findings, request.node.name, failure.message)
     if picture is None:
         return
     folder = request.config.stash[settings_key].gate_pictures / file_name(task.suite.name)

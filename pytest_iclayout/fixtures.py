@@ -35,6 +35,10 @@ class TrialResult:
         self.record = record
         self.path = path
 
+    def _failed_commands(self) -> str:
+        record = self.record
+        return f"{record.failed_commands} of {record.commands} commands failed; the last: {record.last_command_error}"
+
     def require_passed(self) -> None:
         """Return when the checker accepted; raises TrialFailed or TrialError, or skips the test when the
         agent could not be run."""
@@ -46,10 +50,12 @@ class TrialResult:
             return
         if record.outcome is OutcomeKind.NOT_RUN:
             pytest.skip(f"not run: {record.reason}")
+        iterations = f" after {record.iterations} iteration(s)" if record.iterations else ""
+        # pytest shows the first line by itself in its summary: the reason must begin there.
         lines = [
-            f"{record.agent} at {record.task_id}: {record.outcome.value}"
-            + (f" after {record.iterations} iteration(s)" if record.iterations else ""),
-            record.reason,
+            f"{record.agent} at {record.task_id}: {record.outcome.value}{iterations}: {record.reason}",
+            *([record.traceback.rstrip()] if record.traceback else []),
+            *([self._failed_commands()] if record.failed_commands else []),
             *([f"note: {record.note}"] if record.note else []),
             *([f"picture: {self.path.parent / record.picture}"] if record.picture else []),
             f"record: {self.path}",
@@ -86,7 +92,7 @@ class TrialRun:
         )
         record, attachments = trial.record, trial.attachments
         if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
-            picture = picture_of(self.task, attachments.gds, record.verdict.findings)
+            picture = picture_of(self.task, attachments.gds, record.verdict.findings, record.agent)
             attachments = attachments.model_copy(update={"png": picture})
         path = record_path(settings.results, record.suite, record.task_id, record.agent)
         try:
@@ -135,7 +141,8 @@ def task(request: pytest.FixtureRequest) -> Task:
     try:
         return load_task_file((request.path.parent / marker.args[0]).resolve(), request.config)
     except SuiteError as error:
-        pytest.fail(str(error), pytrace=False)
+        problem = str(error)
+    pytest.fail(problem, pytrace=False)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from pytest_iclayout import defaults
 
 if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
+    from pytest_iclayout.checking.checker import Checker
     from pytest_iclayout.checking.registry import CheckerRegistry
 
 
@@ -71,7 +73,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="let this agent solve the tasks; may be given several times. mock: plays scripts, needs no model. "
         "oracle: plays each checker's witness (all must pass). nop: does nothing (all must fail). "
         "replay:DIR: plays the transcripts below DIR. Without --agent only the gate runs. "
-        "Example: pytest --agent=mock -k tier1",
+        "Example: pytest --pyargs iclayout_tasks --agent=mock -k tier1",
     )
     group.addoption(
         "--max-iterations",
@@ -133,21 +135,41 @@ def checkers(config: pytest.Config) -> CheckerRegistry:
         registry = CheckerRegistry(CHECKERS)
         try:
             for found in config.hook.pytest_iclayout_checkers(config=config):
-                registry.add(found)
+                registry.add(_checkers_of_hook(found))
         except CheckerError as error:
             raise pytest.UsageError(str(error)) from error
         config.stash[_checkers_key] = known = len(implemented), registry
     return known[1]
 
 
+def _checkers_of_hook(found: Any) -> list[Checker]:
+    """What a hook returned, if it is checkers: instances with all that the protocol asks for."""
+    from pytest_iclayout.checking.registry import CheckerError
+
+    wanted = ("name", "params_model", "check", "witness", "negatives", "variants")
+    several = list(found) if isinstance(found, Iterable) else [found]
+    for one in several:
+        missing = [name for name in wanted if not hasattr(one, name)]
+        if isinstance(one, type) or missing:
+            what = f"the class {one.__name__}, not an instance" if isinstance(one, type) else type(one).__name__
+            lacks = f" without {', '.join(missing)}" if missing else ""
+            raise CheckerError(f"a hook pytest_iclayout_checkers returned {what}{lacks}; return a list of checkers")
+    return several
+
+
 def agents(config: pytest.Config) -> tuple[Agent, ...]:
     """The agents of ``--agent``, in order. Raises pytest.UsageError."""
     if _agents_key not in config.stash:
-        from pytest_iclayout.agents.registry import AgentRegistry
+        from pytest_iclayout.agents.registry import AgentNameError, AgentRegistry
 
         registry = AgentRegistry()
         try:
             for found in config.hook.pytest_iclayout_agents(config=config):
+                if not isinstance(found, Mapping) or not all(callable(make) for make in found.values()):
+                    raise AgentNameError(
+                        "a hook pytest_iclayout_agents returned no mapping of names to factories "
+                        f"(returned {type(found).__name__}); return {{'mine': make_agent}}"
+                    )
                 registry.add(found)
             made = tuple(registry.make(spec) for spec in config.stash[settings_key].agent_specs)
         except ValueError as error:  # AgentNameError, and what a factory of others says of its argument
@@ -165,7 +187,8 @@ def parametrize_agents(metafunc: pytest.Metafunc) -> None:
     """A test of one's own that asks for ``agent_session`` runs once for each ``--agent``."""
     if "agent_session" in metafunc.fixturenames:
         names = [one.name for one in agents(metafunc.config)]
-        metafunc.parametrize("agent_session", range(len(names)), ids=names, indirect=True)
+        none = pytest.param(0, marks=pytest.mark.skip(reason="needs an agent: --agent=NAME"), id="no agent")
+        metafunc.parametrize("agent_session", range(len(names)) or [none], ids=names or None, indirect=True)
 
 
 def _gate_examples(config: pytest.Config) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from pytest_iclayout.fixtures import TRIAL_PROPERTY, TrialError
 from pytest_iclayout.options import settings_key
+from pytest_iclayout.trial.summary import TrialLine, reason_lines, trial_table
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -20,19 +20,8 @@ if TYPE_CHECKING:
 EXIT_INFRASTRUCTURE = 10
 """Exit code of a run whose only trouble is infrastructure: trials that ended in error or were not run."""
 
+_infrastructure_key = pytest.StashKey[bool]()
 _ERROR_PROPERTY = "iclayout_infrastructure"
-_COLUMNS = ("passed", "failed", "error", "not_run")
-
-
-@dataclass(frozen=True)
-class TrialLine:
-    """What the terminal needs of a trial."""
-
-    agent: str
-    tier: int | None
-    outcome: str
-    iterations: int
-    nodeid: str
 
 
 def header(config: pytest.Config) -> list[str]:
@@ -66,35 +55,27 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
     trials = list(_trials(reporter))
     gates = _gate_counts(reporter)
     if not trials and not gates:
+        _say_that_nothing_ran(reporter, config)
         return
     reporter.section("iclayout")
     if gates:
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(gates.items()))
         layouts = sum(_gate_layouts(reporter))
         reporter.line(f"gate: {text}; {layouts} layouts tried")
-    for line in trial_table(trials):
+    for line in [*trial_table(trials), *reason_lines(trials)]:
         reporter.line(line)
+    if config.stash.get(_infrastructure_key, False):
+        reporter.line(f"exit code {EXIT_INFRASTRUCTURE}: nothing failed, but not every trial could be judged")
     if trials:
         results = _shown_path(config.stash[settings_key].results, config)
         reporter.line(f"more: iclayout results {results}")
 
 
-def trial_table(trials: Iterable[TrialLine]) -> list[str]:
-    """Rows by agent and tier: trials by outcome, and the mean iterations of those that passed."""
-    by_row: dict[tuple[str, int], list[TrialLine]] = {}
-    for one in trials:
-        by_row.setdefault((one.agent, one.tier or 0), []).append(one)
-    if not by_row:
-        return []
-    width = max(5, *(len(agent) for agent, _ in by_row))
-    lines = [f"{'agent':<{width}}  tier  {'  '.join(f'{name:>7}' for name in _COLUMNS)}  iterations"]
-    for (agent, tier), rows in sorted(by_row.items()):
-        counts = Counter(one.outcome for one in rows)
-        passed = [one.iterations for one in rows if one.outcome == "passed"]
-        mean = f"{sum(passed) / len(passed):>10.2f}" if passed else f"{'-':>10}"
-        cells = "  ".join(f"{counts[name]:>7}" for name in _COLUMNS)
-        lines.append(f"{agent:<{width}}  {tier or '-':>4}  {cells}  {mean}")
-    return lines
+def _say_that_nothing_ran(reporter: TerminalReporter, config: pytest.Config) -> None:
+    if config.stash[settings_key].agent_specs and not config.option.collectonly:
+        reporter.section("iclayout")
+        reporter.line("no task was run: none was collected, or all were deselected")
+        reporter.line("the bundled suite (tiers 1 and 2): pytest --pyargs iclayout_tasks --agent=mock")
 
 
 def set_exit_status(session: pytest.Session, exitstatus: int) -> None:
@@ -107,6 +88,7 @@ def set_exit_status(session: pytest.Session, exitstatus: int) -> None:
         return
     if any(one.outcome in ("error", "not_run") for one in _trials(reporter)):
         session.exitstatus = EXIT_INFRASTRUCTURE
+        session.config.stash[_infrastructure_key] = True
 
 
 def _is_infrastructure(report: pytest.TestReport) -> bool:
@@ -130,10 +112,10 @@ def _trials(reporter: TerminalReporter) -> Iterator[TrialLine]:
         recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
         if recorded and str(report.when) in ("call", "???"):
             record: dict[str, Any] = json.loads(str(recorded[-1]))
-            yield TrialLine(record["agent"], record["tier"], record["outcome"], record["iterations"], report.nodeid)
+            yield TrialLine(record["agent"], record["tier"], record["outcome"], record["iterations"], record["reason"])
         elif not recorded and _is_infrastructure(report):
             agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
-            yield TrialLine(agent or "?", None, "error", 0, report.nodeid)
+            yield TrialLine(agent or "?", None, "error", 0, str(report.longrepr))
 
 
 def _gate_counts(reporter: TerminalReporter) -> Counter[str]:

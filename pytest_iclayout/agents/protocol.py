@@ -88,7 +88,10 @@ class AgentSession(Protocol):
 
 
 class Agent(Protocol):
-    """``name`` is what stands in item ids and records; ``backend`` as result records of the field have it."""
+    """``name`` is what stands in item ids and records; ``backend`` as result records of the field have it.
+
+    An agent may further have ``model`` and ``quantization`` (text or None), which go into its records.
+    """
 
     name: str
     backend: str

@@ -12,7 +12,7 @@ import klayout.db as db
 
 from pytest_iclayout import defaults
 from pytest_iclayout.checking.oracle import Oracle
-from pytest_iclayout.checking.variants import Variant, variant_strategy
+from pytest_iclayout.checking.variants import MOVED, MOVES, Variant, variant_strategy
 from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.geometry.io import read_layout, write_layout
 from pytest_iclayout.session.sketch import Drawing, format_drawing
@@ -96,14 +96,14 @@ def check_accepts(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     """
     from hypothesis import given
 
-    witness = oracle.witness()
+    witness = _witness(oracle)
     artifact = oracle.build(witness)
     _must_accept(oracle, artifact, "the witness", witness)
     tried = {"witness": 1}
     for number, drawing in enumerate(oracle.good):
         _must_accept(oracle, oracle.build(drawing), f"good layout {number} of the task", drawing)
         tried["good"] = number + 1
-    names = oracle.checker.variants(oracle.params)
+    names = _variant_names(oracle)
     if not names:
         return GateReport(tried)
     base = read_layout(artifact)
@@ -145,7 +145,7 @@ def quick_check(oracle: Oracle) -> None:
     Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
     gate was selected.  Raises GateFailure.
     """
-    witness = oracle.witness()
+    witness = _witness(oracle)
     _must_accept(oracle, oracle.build(witness), "the witness", witness)
     for number, drawing in enumerate(oracle.good):
         _must_accept(oracle, oracle.build(drawing), f"good layout {number} of the task", drawing)
@@ -161,18 +161,54 @@ def _negatives(oracle: Oracle) -> Mapping[str, SearchStrategy[Drawing]]:
     return negatives
 
 
+def _witness(oracle: Oracle) -> Drawing:
+    try:
+        return oracle.witness()
+    except ValueError as error:  # parameters that no layout fulfils: nets that cannot be routed apart, say
+        raise GateFailure(f"checker {oracle.checker.name} has no witness for this task: {error}", b"") from error
+
+
+def _variant_names(oracle: Oracle) -> frozenset[str]:
+    names = oracle.checker.variants(oracle.params)
+    if unknown := sorted(names - MOVED):
+        known = ", ".join(sorted(MOVED))
+        raise GateFailure(
+            f"checker {oracle.checker.name} declares unknown variants {', '.join(unknown)}; known are {known}", b""
+        )
+    return names
+
+
 def _reject_all(
     oracle: Oracle, negatives: Mapping[str, SearchStrategy[Drawing]], how: settings, seen: dict[str, set[bytes]]
 ) -> None:
-    """Reject what ``how`` draws: each example holds one negative of every name, so that none is left out."""
+    """Reject what ``how`` draws: each example holds one negative of every name, so that none is left out.
+
+    Where the checker says that places and directions do not matter, each negative is rejected elsewhere
+    and turned as well: a checker that is right at the origin only would pass otherwise.
+    """
     from hypothesis import given
     from hypothesis import strategies as st
 
+    moves = _variant_names(oracle) & MOVES
+    cell_name = oracle.cell_name or "top"
+
     @how
-    @given(st.fixed_dictionaries(dict(sorted(negatives.items()))).map(_Drawings))
-    def every_negative_is_rejected(drawings: _Drawings) -> None:
+    @given(
+        st.fixed_dictionaries(dict(sorted(negatives.items()))).map(_Drawings),
+        variant_strategy(moves) if moves else st.just(()),
+    )
+    def every_negative_is_rejected(drawings: _Drawings, changes: tuple[Variant, ...]) -> None:
         for name, drawing in drawings.items():
-            seen.setdefault(name, set()).add(_digest(_must_reject(oracle, f"the negative {name!r}", drawing)))
+            what = f"the negative {name!r}"
+            artifact = _must_reject(oracle, what, drawing)
+            digests = seen.setdefault(name, set())
+            digests.add(_digest(artifact))
+            if changes:
+                moved = write_layout(_changed(read_layout(artifact), cell_name, changes))
+                if oracle.judge(moved).ok:
+                    how_moved = " then ".join(str(change) for change in changes)
+                    raise _accepted(oracle, f"{what} after {how_moved}", moved, drawing)
+                digests.add(_digest(moved))
 
     every_negative_is_rejected()
 
@@ -205,11 +241,13 @@ def _must_accept(oracle: Oracle, artifact: bytes, what: str, drawing: Drawing) -
 
 def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:
     artifact = oracle.build(drawing)
-    verdict = oracle.judge(artifact)
-    if verdict.ok:
-        message = f"checker {oracle.checker.name} accepted {what}, which is wrong"
-        raise GateFailure(message, artifact, drawing, verdict)
+    if oracle.judge(artifact).ok:
+        raise _accepted(oracle, what, artifact, drawing)
     return artifact
+
+
+def _accepted(oracle: Oracle, what: str, artifact: bytes, drawing: Drawing) -> GateFailure:
+    return GateFailure(f"checker {oracle.checker.name} accepted {what}, which is wrong", artifact, drawing)
 
 
 def _changed(base: db.Layout, cell_name: str, changes: tuple[Variant, ...]) -> db.Layout:

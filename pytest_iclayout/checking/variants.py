@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 REDRAWN = frozenset({"split", "overlap", "as_paths", "wrap", "through_gds", "through_oasis", "through_gdstk"})
 """Other data for the same geometry at the same place: legal for every checker that looks at geometry alone."""
-MOVED = REDRAWN | {"translate", "rotate"}
+MOVES = frozenset({"translate", "rotate"})
+MOVED = REDRAWN | MOVES
 """Also elsewhere and turned: legal where the task names no place and no direction."""
 
 

@@ -31,7 +31,7 @@ def run_rules(
     name_of: Callable[[Layer], str] = str,
     region: db.Box | None = None,
 ) -> tuple[Finding, ...]:
-    """Check rules; one finding an edge pair or polygon, in the order of the rules, then by place.
+    """Check rules; one finding an edge pair or polygon, each once, in the order of the rules, then by place.
 
     ``region_of`` gives the merged region of a layer (dbu) and is asked once a layer.  ``region``
     keeps the findings whose place touches that box (dbu): shapes outside of it still count as
@@ -50,7 +50,8 @@ def run_rules(
             violation for violation in _violations(rule, merged) if region is None or region.touches(violation.place)
         ]
         findings.extend(_finding(rule, violation, name_of) for violation in sorted(violations, key=_order))
-    return tuple(findings)
+    # A shape that is too small both ways is found by two edge pairs, which say the same of the same place.
+    return tuple(dict.fromkeys(findings))
 
 
 def _violations(rule: Rule, merged: Callable[[Layer], db.Region]) -> list[Violation]:

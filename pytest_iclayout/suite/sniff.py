@@ -11,11 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 
 MANIFEST_NAME = "manifest.toml"
-TASK_KEYS = ("checker", "prompt", "tier", "id")
+TASK_KEYS = ("checker", "prompt", "tier", "id", "technology")
 """The keys of a task file by which it is known."""
 
 _TASKS_KEY = re.compile(rb"^\s*tasks\s*=", re.MULTILINE)
 _TASK_KEY = re.compile(rf"^\s*({'|'.join(TASK_KEYS)})\s*=".encode(), re.MULTILINE)
+_TABLE = re.compile(rb"^\s*\[", re.MULTILINE)
 _READ_AT_MOST = 65536
 """Bytes that are looked through for keys: they stand at a file's beginning."""
 
@@ -28,12 +29,15 @@ def may_be_ours(path: Path, top: Path) -> bool:
 
 
 def looks_like_task(path: Path) -> bool:
-    """Whether two of a task's keys stand at the beginning of lines; also for text that is not quite TOML."""
+    """Whether ``checker`` and another, or three, of a task's keys stand before the first table; also for
+    text that is not quite TOML.  An id and a prompt alone are anybody's."""
     try:
         with path.open("rb") as file:
-            return len({match[1] for match in _TASK_KEY.finditer(file.read(_READ_AT_MOST))}) >= 2
+            top = _TABLE.split(file.read(_READ_AT_MOST), 1)[0]
     except OSError:
         return False
+    keys = {match[1] for match in _TASK_KEY.finditer(top)}
+    return len(keys) >= (2 if b"checker" in keys else 3)
 
 
 def is_suite_manifest(path: Path) -> bool:

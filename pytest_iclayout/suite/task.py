@@ -71,7 +71,7 @@ class LayoutTaskFile(_Frozen):
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_.\-]+$", max_length=200)
-    tier: int = Field(ge=1, le=99, strict=True)
+    tier: int = Field(ge=1, le=9, strict=True)
     prompt: str = Field(min_length=1)
     technology: str = Field(min_length=1)
     checker: Annotated[CheckerSpec, BeforeValidator(_checker_from_file)]
@@ -130,13 +130,22 @@ def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
     try:
         technology = _technology_of(path, spec.technology)
         bench = Bench(technology=technology, rule_set=spec.rule_set or _usual_rule_set(technology))
-        bench.rules  # noqa: B018  (an unknown rule set is an error of the file)
     except TechnologyError as error:
         raise SuiteError(f"{path}: technology: {error}") from error
+    try:
+        rules = bench.rules
+    except TechnologyError as error:
+        raise SuiteError(f"{path}: rule_set: {error}") from error
     try:
         checker, params = registry.bind(_with_intent(spec, registry), bench)
     except CheckerError as error:
         raise SuiteError(f"{path}: {error}") from error
+    if not rules and getattr(checker, "needs_rules", False):
+        have = ", ".join(sorted(technology.rule_sets)) or "no rule set"
+        raise SuiteError(
+            f"{path}: rule_set: checker {checker.name} needs rules and there are none in force; "
+            f"technology {technology.name} has {have}"
+        )
     cell = spec.cell or "top"
     return Task(
         spec=spec,

@@ -10,8 +10,14 @@ from pytest_iclayout.geometry.render import render_png
 from pytest_iclayout.suite.task import Task
 
 
-def picture_of(task: Task, artifact: bytes | None, findings: Sequence[Finding]) -> bytes | None:
-    """PNG bytes, or None where there is no layout to draw."""
+def picture_of(
+    task: Task, artifact: bytes | None, findings: Sequence[Finding], who: str, why: str = ""
+) -> bytes | None:
+    """PNG bytes, or None where there is no layout to draw.
+
+    Its caption names the task and ``who`` failed at it, an agent or a half of the gate; ``why`` is what the
+    findings do not say.
+    """
     if not artifact:
         return None
     try:
@@ -20,4 +26,5 @@ def picture_of(task: Task, artifact: bytes | None, findings: Sequence[Finding]) 
         return None
     if all(cell.bbox().empty() for cell in layout.top_cells()):
         return None
-    return render_png(layout, task.oracle.cell_name, task.technology, findings)
+    caption = [f"{task.id}: {who}", *([why] if why else [])]
+    return render_png(layout, task.oracle.cell_name, task.technology, findings, caption=caption)

@@ -48,6 +48,8 @@ class TrialRecord(BaseModel):
     outcome: OutcomeKind
     reason: str = ""
     """Why a trial is failed, error or not_run; empty when passed."""
+    traceback: str = ""
+    """Where an agent or checker that crashed did so; its own frames only."""
     verdict: Verdict | None = None
     """None when none could be had."""
     note: str = ""
@@ -57,6 +59,8 @@ class TrialRecord(BaseModel):
     max_iterations: int
     commands: int = 0
     failed_commands: int = 0
+    last_command_error: str = ""
+    """The operation and message of the last command that failed."""
     started_at: str
     nodeid: str
     run_id: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -22,6 +23,9 @@ from pytest_iclayout.suite.task import Task
 from pytest_iclayout.trial.engines import engine_versions
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, TrialRecord
+
+_LONGEST_TRACEBACK = 8000
+"""Characters of a crash's traceback that a record keeps: its end, where the crash is."""
 
 _sound: WeakSet[Oracle] = WeakSet()
 
@@ -50,6 +54,7 @@ class _Progress:
     plan: list[PlanStep] = field(default_factory=list)
     artifact: bytes | None = None
     note: str = ""
+    traceback: str = ""
 
 
 def _tools(session: LayoutSession) -> LayoutTools:
@@ -122,9 +127,19 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
     except BaseException as error:
         # A crash of the agent or the checker is neither a pass nor a failure of the agent.  Also what is no
         # Exception: sys.exit() in an agent's library, pytest.skip() or a time-out of a plugin in its frame.
+        progress.traceback = _frames_below_the_runner(error)
         return OutcomeKind.ERROR, f"{type(error).__name__}: {error}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
     return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
+
+
+def _frames_below_the_runner(error: BaseException) -> str:
+    """The traceback of a crash without this module's frames: who wrote the agent looks for their own."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    return text if len(text) <= _LONGEST_TRACEBACK else "...\n" + text[-_LONGEST_TRACEBACK:]
 
 
 def _require_sound(task: Task) -> None:
@@ -190,8 +205,11 @@ def _finish(
 ) -> Trial:
     session, judged = progress.session, progress.judgements
     ran = outcome is not OutcomeKind.NOT_RUN
+    failed = [entry for entry in session.transcript if not entry.outcome.ok]
     record = TrialRecord(
         task_id=task.id,
+        model=getattr(agent, "model", None),
+        quantization=getattr(agent, "quantization", None),
         suite_version=task.suite.version,
         success=outcome is OutcomeKind.PASSED,
         iterations=progress.iterations,
@@ -204,6 +222,7 @@ def _finish(
         agent=agent.name,
         outcome=outcome,
         reason=_encodable(reason),
+        traceback=_encodable(progress.traceback),
         verdict=judged[-1].verdict if judged and outcome is not OutcomeKind.ERROR else None,
         note=progress.note,
         technology=task.technology.name,
@@ -211,7 +230,8 @@ def _finish(
         checker=task.oracle.checker.name,
         max_iterations=settings.max_iterations,
         commands=len(session.transcript),
-        failed_commands=sum(not entry.outcome.ok for entry in session.transcript),
+        failed_commands=len(failed),
+        last_command_error=f"{failed[-1].command.get('op')}: {failed[-1].outcome.error_message}" if failed else "",
         started_at=started_at,
         nodeid=nodeid,
         run_id=settings.run_id,

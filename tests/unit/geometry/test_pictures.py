@@ -15,6 +15,8 @@ from pytest_iclayout.technology.load import builtin_technology
 
 SKY130 = builtin_technology("sky130")
 MARKER, MET1 = (0xE0, 0x10, 0x10), (0x3C, 0x78, 0xC8)
+TEXT, PAPER = (0x20, 0x20, 0x20), (0xFF, 0xFF, 0xFF)
+SMALL = {"width": 400, "height": 300}
 
 
 def pixels(png):
@@ -49,6 +51,30 @@ def _unfiltered(kind, line, above, size):
 
 def count(png, color):
     return sum(row.count(color) for row in pixels(png)[2])
+
+
+def at(png, color):
+    """Columns and rows of the pixels of a colour."""
+    return [(x, y) for y, row in enumerate(pixels(png)[2]) for x, one in enumerate(row) if one == color]
+
+
+def extent(png, color):
+    """Left, top, right and bottom pixel of a colour."""
+    columns, rows = zip(*at(png, color), strict=True)
+    return min(columns), min(rows), max(columns), max(rows)
+
+
+def found(rule="m1.1", place=(0, 0, 500, 500), message=""):
+    return Finding(rule=rule, message=message, place=None if place is None else Rect.of(*place))
+
+
+def part(png, left, top, right, bottom):
+    return [row[left:right] for row in pixels(png)[2][top:bottom]]
+
+
+def ink(png, left, top, right, bottom):
+    """Pixels of a region which are not paper."""
+    return sum(one != PAPER for row in part(png, left, top, right, bottom) for one in row)
 
 
 def layout_of(*boxes, layer=(68, 20)):
@@ -158,3 +184,151 @@ def test_layout_of_endless_arrays_is_drawn_in_bounded_time():
     begun = time.perf_counter()
     assert render_png(layout, cell.name, SKY130, width=200, height=150)
     assert time.perf_counter() - begun < 10
+
+
+def test_layout_of_labels_only_is_not_a_white_picture():
+    def picture(text):
+        layout = layout_of(layer=(68, 5))
+        layout.cell("top").shapes(layout.layer(68, 5)).insert(db.Text(text, db.Trans(0, 0)))
+        return render_png(layout, "top", SKY130, **SMALL)
+
+    # Beside the legend and above the scale.
+    area = (170, 0, 400, 260)
+    assert sum(row.count(TEXT) for row in part(picture("VDD"), *area)) > 20
+    assert part(picture("VDD"), *area) != part(picture("VSS"), *area)
+
+
+def test_text_of_the_rightmost_label_is_not_cut_off():
+    layout = layout_of((0, 0, 10000, 1000))
+    layout.cell("top").shapes(layout.layer(68, 5)).insert(db.Text("OUTPUT", db.Trans(10000, 500)))
+    png = render_png(layout, "top", SKY130, **SMALL)
+    dark = [x for x, y in at(png, TEXT) if x > extent(png, MET1)[2] and y < 260]
+    assert max(dark) - min(dark) > 5 * 8 - 4
+    assert max(dark) < 400 - 4
+
+
+def test_outlines_of_light_layers_are_darkened():
+    light = layout_of((0, 0, 1000, 1000), layer=(68, 5))
+    assert count(render_png(light, "top", SKY130, **SMALL), (0x78, 0x78, 0x78)) > 200
+    # Others stay as the technology has them.
+    assert count(render_png(SQUARE, "top", SKY130, **SMALL), (0x3C // 2, 0x78 // 2, 0xC8 // 2)) == 0
+
+
+def test_legend_says_that_a_layer_is_not_in_the_technology():
+    def width(layer):
+        png = render_png(layout_of((0, 0, 10, 10000), layer=layer), "top", SKY130)
+        return max(x for x, y in at(png, TEXT) if y < 40)
+
+    characters = len("10/0 (not in sky130)")
+    assert width((10, 0)) == pytest.approx(28 + characters * 8, abs=6)
+    assert width((68, 20)) == pytest.approx(28 + len("met1 68/20") * 8, abs=6)
+
+
+def test_legend_takes_no_more_room_than_its_names():
+    left, _, _, _ = extent(render_png(layout_of((0, 0, 3000, 100), layer=(10, 0)), "top", SKY130), (0x80,) * 3)
+    assert left < 20  # the swatch
+    rows = part(render_png(layout_of((0, 0, 3000, 100)), "top", SKY130), 130, 60, 1000, 700)
+    assert min(row.index(MET1) for row in rows if MET1 in row) < 50
+
+
+def test_legend_leaves_no_dots_below_its_entries():
+    png = render_png(layout_of((0, 0, 3000, 100)), "top", SKY130)
+    # A line of text has 16 pixels; the swatch and the name of the one layer end within the second.
+    assert ink(png, 0, 8, 120, 24) > 100
+    assert ink(png, 0, 28, 120, 300) == 0
+
+
+def test_more_layers_than_the_legend_holds_are_counted():
+    def picture(layers):
+        layout = layout_of()
+        for number in range(layers):
+            layout.cell("top").shapes(layout.layer(200, number)).insert(db.Box(0, 0, 100, 100))
+        return render_png(layout, "top", SKY130, **SMALL)
+
+    assert part(picture(40), 0, 0, 150, 300) != part(picture(41), 0, 0, 150, 300)
+    assert ink(picture(41), 0, 270, 100, 300) == 0
+
+
+@pytest.mark.parametrize("size", [1, 37, 1000, 123456, 90000000])
+def test_scale_has_a_round_length_in_layouts_of_any_size(size):
+    png = render_png(layout_of((0, 0, 2 * size, size)), "top", SKY130)
+    rows = pixels(png)[2][720:]
+    bar = max((row.count(TEXT) for row in rows), default=0)
+    left, _, right, _ = extent(render_png(layout_of((0, 0, 2 * size, size), layer=(69, 20)), "top", SKY130), MET2)
+    drawn = [x for x, y in at(render_png(layout_of((0, 0, 2 * size, size)), "top", SKY130), MET1) if y > 60]
+    length = 2 * size * bar / (max(drawn) - min(drawn))
+    assert bar > 50
+    assert min(abs(length / (step * 10**power) - 1) for step in (1, 2, 5) for power in range(-3, 9)) < 0.03
+
+
+def test_caption_is_written_above_everything_else():
+    plain = render_png(SQUARE, "top", SKY130)
+    first, other = (render_png(SQUARE, "top", SKY130, caption=[text]) for text in ("wire: nop", "wire: oracle"))
+    assert part(first, 0, 0, 200, 20) != part(other, 0, 0, 200, 20)
+    assert part(first, 0, 20, 1000, 750) == part(other, 0, 20, 1000, 750)
+    assert extent(first, MET1)[1] > extent(plain, MET1)[1] + 10
+
+
+def test_caption_is_shortened_to_fit():
+    # What is cut off makes no difference, and what is left does not touch the border.
+    texts = ("x" * 300, "x" * 299 + "y")
+    first, other = (render_png(SQUARE, "top", SKY130, **SMALL, caption=[text]) for text in texts)
+    assert first == other
+    assert ink(first, 394, 0, 400, 20) == 0
+    assert ink(first, 350, 0, 394, 20) > 0
+
+
+@pytest.mark.parametrize("place", [None, (200, 200, 800, 800)])
+def test_message_of_a_finding_is_in_the_caption(place):
+    short, other = (render_png(SQUARE, "top", SKY130, [found(place=place, message=text)]) for text in ("on", "off"))
+    assert part(short, 0, 0, 400, 20) != part(other, 0, 0, 400, 20)
+    assert part(short, 0, 20, 1000, 750) == part(other, 0, 20, 1000, 750)
+
+
+def test_findings_beyond_the_caption_are_counted():
+    findings = [found(place=None, message=str(number)) for number in range(40)]
+    first, other = (render_png(SQUARE, "top", SKY130, findings[:many]) for many in (39, 40))
+    assert first != other
+    changed = [*findings[:-1], found(place=None, message="other")]
+    assert render_png(SQUARE, "top", SKY130, changed) == other
+    assert extent(other, MET1)[1] < 750 * 0.35 + 60
+
+
+def test_findings_at_one_place_share_a_frame_and_its_number():
+    rules = ["li.1", "li.6", "li.5"]
+    one = render_png(SQUARE, "top", SKY130, [found("li.1"), found("x", None), found("x", None)])
+    three = render_png(SQUARE, "top", SKY130, [found(rule) for rule in rules])
+    # The caption is as high in both: the layout, the frame and the one number are the same.
+    assert at(one, MARKER) == at(three, MARKER)
+    apart = render_png(SQUARE, "top", SKY130, [found("li.1"), found("li.6", (600, 600, 900, 900)), found("x", None)])
+    assert count(apart, MARKER) > count(one, MARKER)
+
+
+def test_numbers_of_frames_close_to_each_other_do_not_overprint():
+    def numbers(*places):
+        """Red pixels inside of the picture which are no frame: the frame of an only finding has no other number."""
+        return count(render_png(SQUARE, "top", SKY130, [found(place=place) for place in places]), MARKER)
+
+    near, far = (100, 100, 160, 160), (700, 700, 760, 760)
+    assert numbers(near, (100, 112, 160, 172)) > numbers(near, near) + 40
+    assert numbers(near, far) - numbers(near, near) < 2 * numbers(near, near)
+
+
+@pytest.mark.parametrize("size", [1, 40, 400])
+def test_small_shape_is_visible_within_its_frame(size):
+    layout = layout_of((0, 0, size, size), (5000, 0, 9000, 3000))
+    png = render_png(layout, "top", SKY130, [found(place=(0, 0, size, size))])
+    framed = [(x, y) for x, y in at(png, MARKER) if y > 100]
+    left, right = min(x for x, _ in framed), max(x for x, _ in framed)
+    bottom = max(y for _, y in framed)
+    assert right - left >= 10
+    inside = part(png, left + 2, bottom - (right - left) + 2, right - 1, bottom - 1)
+    assert any(one not in (PAPER, MARKER) for row in inside for one in row)
+    # A ring of paper parts the frame from the shape.
+    assert set(inside[1]) == {PAPER}
+
+
+def test_frames_are_thin():
+    png = render_png(SQUARE, "top", SKY130, [found(place=(0, 0, 1000, 1000))])
+    row = pixels(png)[2][400]
+    assert 2 <= row.count(MARKER) <= 4
