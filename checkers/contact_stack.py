@@ -9,13 +9,13 @@ from typing import Annotated, NamedTuple
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from iclayout_checkers.layouts import Points, other_layers, sketch_of, unplaced
+from iclayout_checkers.layouts import Points, other_layers, separate_polygons, sketch_of, unplaced
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.checks import Violation, enclosure
+from pytest_iclayout.drc.checks import Drawn, Violation, enclosure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
@@ -76,15 +76,14 @@ class ContactStack:
     ) -> list[Finding]:
         suspects = cuts
         for layer in layers:
-            violations = enclosure(suspects, view.region(layer), params.min_enclosure)
             # A violation may reach beyond its own cut: what is near one is looked at by itself below.
             near = db.Region()
-            for violation in violations:
+            for violation in enclosure(suspects, view.region(layer), params.min_enclosure):
                 near.insert(violation.place.enlarged(1, 1))
             suspects = suspects.interacting(near)
         findings: list[Finding] = []
-        for cut in suspects.each():
-            by_layer = {layer: enclosure(db.Region(cut), view.region(layer), params.min_enclosure) for layer in layers}
+        for cut in separate_polygons(suspects):
+            by_layer = {layer: _violations_of(cut, view, layer, params.min_enclosure) for layer in layers}
             if all(by_layer.values()):
                 layer = max(layers, key=lambda one: _least(by_layer[one]))
                 findings.append(self._finding(view, params, cut, role, layer, by_layer[layer]))
@@ -332,6 +331,13 @@ def _chamfered(stack: _Stack, params: ContactStackParams) -> Points:
     plate = stack.cut.enlarged(margin, margin)
     left, bottom, right, top = plate.left, plate.bottom, plate.right, plate.top
     return [(left, bottom), (right, bottom), (right, top - leg), (right - leg, top), (left, top)]
+
+
+def _violations_of(cut: db.Polygon, view: LayoutView, layer: Layer, required: int) -> list[Violation]:
+    """How one cut's enclosure by a layer falls short, from the shapes as they were drawn around it."""
+    one = db.Region(cut)
+    plates = view.drawn_near(layer, cut.bbox().enlarged(required + 1, required + 1))
+    return enclosure(one, plates, required, drawn=Drawn(one, plates))
 
 
 CHECKER = ContactStack()

@@ -23,12 +23,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing, Sketch
 from pytest_iclayout.technology.layers import Layer, LayerRef
+from pytest_iclayout.technology.models import RuleKind
 
 
 def _split_at(separator: str) -> BeforeValidator:
@@ -68,7 +69,7 @@ class DrcClean:
             self._unchecked(view),
             *(self._absent(view, layer, params.min_shapes) for layer in params.present),
             self._apart(view, params),
-            *run_rules(view.region, view.rules, name_of=view.technology.name_of),
+            *run_rules_on(view, view.rules),
         )
 
     def _unchecked(self, view: LayoutView) -> Finding | None:
@@ -126,9 +127,13 @@ class DrcClean:
 
 
 def _plan(params: DrcCleanParams, bench: Bench) -> Plan:
-    """Raises ValueError when the rule set in force has no rules."""
+    """Raises ValueError when the rule set in force has no rules, or forbids what the task asks for."""
     if not bench.rules:
         raise ValueError(f"drc_clean: rule set {bench.rule_set} has no rules, so nothing could break one")
+    for rule in bench.rules:
+        forbids = rule.kind is RuleKind.SEPARATION and rule.overlap_is_error
+        if forbids and params.crossing is not None and set(rule.layers) == set(params.crossing):
+            raise ValueError(f"drc_clean: crossing: rule {rule.id} of the rule set forbids these layers to overlap")
     return Plan(LegalShapes(bench), params.present, params.min_shapes, params.crossing)
 
 

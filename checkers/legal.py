@@ -105,6 +105,9 @@ class LegalShapes:
             if self.exact(one) is not None:
                 around = self.grown(other, box.enlarged(_FREE_OVERHANG, _FREE_OVERHANG))
                 return self.covered([(one, box), (other, around)])
+            margin = self.limit(RuleKind.ENCLOSURE, one, other)
+            if margin:  # a rule that only asks for the margin where one lies within the other
+                return self.covered([(one, box), (other, self.grown(other, box.enlarged(margin, margin)))])
         return self.covered(self.cross(over, under))
 
     def cross(self, over: Layer, under: Layer, more: int = 0, top: int | None = None) -> Shapes:
@@ -118,7 +121,7 @@ class LegalShapes:
         beyond = max(self.limit(RuleKind.EXTENSION, over, under), _FREE_OVERHANG)
         lower = self.grown(under, db.Box(-aside, 0, width + aside, self.side(under)))
         end = lower.top + (beyond if top is None else top)
-        length = -(-self.limit(RuleKind.AREA, over) // width)
+        length = max(width, -(-self.limit(RuleKind.AREA, over) // width))
         return [(under, lower), (over, db.Box(0, min(-beyond, end - length) - more, width, end))]
 
 

@@ -84,6 +84,11 @@ class TrialRun:
         from pytest_iclayout.trial.runner import TrialSettings, run_trial
 
         settings = self._request.config.stash[settings_key]
+        if getattr(self._request.node, "execution_count", 1) > 1:
+            raise TrialError(
+                f"{self.agent.name} at {self.task.id}: run again by a plugin (pytest-rerunfailures?); a trial counts "
+                "once, so its first record stands: run pytest without reruns"
+            )
         trial = run_trial(
             self.task,
             self.agent,
@@ -91,12 +96,14 @@ class TrialRun:
             nodeid=self._request.node.nodeid,
         )
         record, attachments = trial.record, trial.attachments
-        if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
-            picture = picture_of(self.task, attachments.gds, record.verdict.findings, record.agent)
-            attachments = attachments.model_copy(update={"png": picture})
         path = record_path(settings.results, record.suite, record.task_id, record.agent)
         try:
+            # The record first: whatever a picture takes, what was measured is kept.
             record = write_record(path, record, attachments)
+            if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
+                picture = picture_of(self.task, attachments.gds, record.verdict.findings, record.agent)
+                if picture is not None:
+                    record = write_record(path, record, attachments.model_copy(update={"png": picture}))
         except OSError as error:
             raise TrialError(
                 f"{record.agent} at {record.task_id}: the record could not be written to {path}: {error.strerror}"

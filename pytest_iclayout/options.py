@@ -174,6 +174,9 @@ def agents(config: pytest.Config) -> tuple[Agent, ...]:
             made = tuple(registry.make(spec) for spec in config.stash[settings_key].agent_specs)
         except ValueError as error:  # AgentNameError, and what a factory of others says of its argument
             raise pytest.UsageError(f"--agent: {error}") from error
+        for one in made:
+            if not all(isinstance(getattr(one, key, None), str) and getattr(one, key) for key in ("name", "backend")):
+                raise pytest.UsageError(f"--agent: {type(one).__name__} needs a name and a backend, both text")
         names = [one.name for one in made]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:

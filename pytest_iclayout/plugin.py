@@ -33,6 +33,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     options.configure(config)
+    config.stash[terminal.tally_key] = terminal.Tally()
+    config.pluginmanager.register(config.stash[terminal.tally_key], "iclayout-tally")
     if xdist.is_installed(config):
         config.pluginmanager.register(xdist.XdistHooks(config), "iclayout-xdist")
 

@@ -52,15 +52,16 @@ def test_status(report: pytest.TestReport) -> tuple[str, str, str] | None:
 
 def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
     """The section on the gate and on trials, by agent and tier."""
-    trials = list(_trials(reporter))
-    gates = _gate_counts(reporter)
+    tally = config.stash[tally_key]
+    trials = list(_trials(tally))
+    gates = _gate_counts(tally)
     if not trials and not gates:
         _say_that_nothing_ran(reporter, config)
         return
     reporter.section("iclayout")
     if gates:
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(gates.items()))
-        layouts = sum(_gate_layouts(reporter))
+        layouts = sum(_gate_layouts(tally))
         reporter.line(f"gate: {text}; {layouts} layouts tried")
     for line in [*trial_table(trials), *reason_lines(trials)]:
         reporter.line(line)
@@ -78,15 +79,30 @@ def _say_that_nothing_ran(reporter: TerminalReporter, config: pytest.Config) -> 
         reporter.line("the bundled suite (tiers 1 and 2): pytest --pyargs iclayout_tasks --agent=mock")
 
 
+class Tally:
+    """The reports of a run, kept by the plugin itself: the terminal's own need not be there."""
+
+    def __init__(self) -> None:
+        self.reports: list[pytest.TestReport] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome in ("passed", "failed", "skipped"):
+            self.reports.append(report)
+
+
+tally_key = pytest.StashKey[Tally]()
+
+
 def set_exit_status(session: pytest.Session, exitstatus: int) -> None:
     """Give a run with nothing but infrastructure trouble its own exit code (pytest's stay for all else)."""
-    reporter: TerminalReporter | None = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    tally = session.config.stash.get(tally_key, None)
+    if tally is None or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return
-    bad = [one for key in ("failed", "error") for one in reporter.stats.get(key, [])]
-    if not all(isinstance(one, pytest.TestReport) and _is_infrastructure(one) for one in bad):
+    # Errors of collection are counted by the session too, and are never of this kind.
+    infrastructure = sum(one.failed and _is_infrastructure(one) for one in tally.reports)
+    if session.testsfailed > infrastructure or any(one.failed and not _is_infrastructure(one) for one in tally.reports):
         return
-    if any(one.outcome in ("error", "not_run") for one in _trials(reporter)):
+    if any(one.outcome in ("error", "not_run") for one in _trials(tally)):
         session.exitstatus = EXIT_INFRASTRUCTURE
         session.config.stash[_infrastructure_key] = True
 
@@ -100,15 +116,8 @@ def _is_crashed_solve(report: pytest.TestReport) -> bool:
     return report.failed and str(report.when) == "???" and "::solve[" in report.nodeid
 
 
-def _reports(reporter: TerminalReporter) -> Iterator[pytest.TestReport]:
-    for key in ("passed", "failed", "error", "skipped"):
-        for report in reporter.stats.get(key, []):
-            if isinstance(report, pytest.TestReport):
-                yield report
-
-
-def _trials(reporter: TerminalReporter) -> Iterator[TrialLine]:
-    for report in _reports(reporter):
+def _trials(tally: Tally) -> Iterator[TrialLine]:
+    for report in tally.reports:
         recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
         if recorded and str(report.when) in ("call", "???"):
             record: dict[str, Any] = json.loads(str(recorded[-1]))
@@ -118,16 +127,16 @@ def _trials(reporter: TerminalReporter) -> Iterator[TrialLine]:
             yield TrialLine(agent or "?", None, "error", 0, str(report.longrepr))
 
 
-def _gate_counts(reporter: TerminalReporter) -> Counter[str]:
+def _gate_counts(tally: Tally) -> Counter[str]:
     return Counter(
         report.outcome
-        for report in _reports(reporter)
+        for report in tally.reports
         if report.when in ("call", "???") and report.nodeid.endswith((".toml::accepts", ".toml::rejects"))
     )
 
 
-def _gate_layouts(reporter: TerminalReporter) -> Iterator[int]:
-    for report in _reports(reporter):
+def _gate_layouts(tally: Tally) -> Iterator[int]:
+    for report in tally.reports:
         for name, value in report.user_properties:
             if name == "iclayout_gate" and report.when == "call":
                 yield int(str(value).split(" ", 1)[0])

@@ -51,7 +51,7 @@ class _ReplaySession:
 
 def _line_numbers(text: str) -> list[int]:
     """The line of each command; empty lines between them are allowed."""
-    return [number for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def find_transcripts(folder: Path, task_id: str) -> list[Path]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pytest_iclayout.checking.checker import Bench, Checker, Params
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.io import LayoutFileError
@@ -44,7 +44,7 @@ class Oracle:
         if isinstance(view, Verdict):
             return Judgement(view)
         rules = self.bench.rules
-        violations = run_rules(view.region, rules, name_of=self.bench.technology.name_of)
+        violations = run_rules_on(view, rules)
         return Judgement(self.checker.check(view, self.params), violations)
 
     def witness(self) -> Drawing:

@@ -55,19 +55,31 @@ def separation(layer: db.Region, other: db.Region, value: int, *, overlap_is_err
     return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other)
 
 
-def enclosure(inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True) -> list[Violation]:
+class Drawn(NamedTuple):
+    """The shapes of two layers as they were drawn, before merging."""
+
+    inner: db.Region
+    outer: db.Region
+
+
+def enclosure(
+    inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True, drawn: Drawn | None = None
+) -> list[Violation]:
     """Edges of ``inner`` that run inside ``outer`` with less than ``value`` to its edge.
 
     KLayout measures nothing where ``inner`` is not covered.  With ``outside_is_error`` each
     uncovered part is a violation, whose measured enclosure is minus the shorter side of the part's
-    bounding box (how far a rectangle stands out over an edge).
+    bounding box (how far a rectangle stands out over an edge).  Whether something is covered is
+    told from the shapes as ``drawn``, where they are given: merging moves the crossings of slanted
+    edges to the grid, for each layer by itself, which would leave slivers between two equal outlines.
     """
+    inside, outside = drawn or (inner, outer)
     margins = _measured(inner.enclosed_check(outer, value), value) if value > 0 else []
     if not outside_is_error:
         return margins
     uncovered = [
         Violation(-min(box.width(), box.height()), box, "not covered")
-        for box in (part.bbox() for part in (inner - outer).each())
+        for box in (part.bbox() for part in (inside - outside).each())
     ]
     return margins + uncovered
 

@@ -10,6 +10,7 @@ from pytest_iclayout.drc import checks
 from pytest_iclayout.drc.checks import Violation
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import Rule, RuleKind
 
@@ -30,12 +31,14 @@ def run_rules(
     *,
     name_of: Callable[[Layer], str] = str,
     region: db.Box | None = None,
+    drawn_of: Callable[[Layer], db.Region] | None = None,
 ) -> tuple[Finding, ...]:
     """Check rules; one finding an edge pair or polygon, each once, in the order of the rules, then by place.
 
     ``region_of`` gives the merged region of a layer (dbu) and is asked once a layer.  ``region``
     keeps the findings whose place touches that box (dbu): shapes outside of it still count as
-    neighbours.  ``name_of`` names layers in messages.
+    neighbours.  ``name_of`` names layers in messages.  ``drawn_of`` gives a layer's shapes before
+    merging, from which coverage is told exactly also where edges are slanted.
     """
     regions: dict[Layer, db.Region] = {}
 
@@ -47,14 +50,21 @@ def run_rules(
     findings: list[Finding] = []
     for rule in rules:
         violations = [
-            violation for violation in _violations(rule, merged) if region is None or region.touches(violation.place)
+            found for found in _violations(rule, merged, drawn_of) if region is None or region.touches(found.place)
         ]
         findings.extend(_finding(rule, violation, name_of) for violation in sorted(violations, key=_order))
     # A shape that is too small both ways is found by two edge pairs, which say the same of the same place.
     return tuple(dict.fromkeys(findings))
 
 
-def _violations(rule: Rule, merged: Callable[[Layer], db.Region]) -> list[Violation]:
+def run_rules_on(view: LayoutView, rules: Iterable[Rule], *, region: db.Box | None = None) -> tuple[Finding, ...]:
+    """:func:`run_rules` on a view, layers named as its technology names them."""
+    return run_rules(view.region, rules, name_of=view.technology.name_of, region=region, drawn_of=view.drawn)
+
+
+def _violations(
+    rule: Rule, merged: Callable[[Layer], db.Region], drawn_of: Callable[[Layer], db.Region] | None
+) -> list[Violation]:
     layer = merged(rule.layer)
     if layer.is_empty():
         return []
@@ -62,7 +72,8 @@ def _violations(rule: Rule, merged: Callable[[Layer], db.Region]) -> list[Violat
         return _ONE_LAYER[rule.kind](layer, rule.value)
     other = merged(rule.other_layer)
     if rule.kind is RuleKind.ENCLOSURE:
-        return checks.enclosure(layer, other, rule.value, outside_is_error=rule.outside_is_error)
+        drawn = None if drawn_of is None else checks.Drawn(drawn_of(rule.layer), drawn_of(rule.other_layer))
+        return checks.enclosure(layer, other, rule.value, outside_is_error=rule.outside_is_error, drawn=drawn)
     if other.is_empty():
         return []
     if rule.kind is RuleKind.SEPARATION:

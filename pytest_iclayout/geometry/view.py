@@ -44,6 +44,16 @@ class LayoutView:
             self._regions[layer] = found
         return found
 
+    def drawn(self, layer: Layer) -> db.Region:
+        """The shapes of a layer as drawn, not merged, from all levels of hierarchy."""
+        index = self.layout.find_layer(layer.layer, layer.datatype)
+        return db.Region() if index is None else db.Region(self.cell.begin_shapes_rec(index))
+
+    def drawn_near(self, layer: Layer, box: db.Box) -> db.Region:
+        """Those of :meth:`drawn` that touch ``box`` (dbu), found without looking at the others."""
+        index = self.layout.find_layer(layer.layer, layer.datatype)
+        return db.Region() if index is None else db.Region(self.cell.begin_shapes_rec_touching(index, box))
+
     def texts(self, layer: Layer) -> db.Texts:
         """The labels on a layer, in top-cell coordinates."""
         index = self.layout.find_layer(layer.layer, layer.datatype)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ValidationError
 
 from pytest_iclayout.defaults import RULE_SET
-from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.canonical import document_hash
 from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
@@ -72,6 +72,8 @@ class LayoutSession:
             outcome = Outcome(revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error))
         except RuntimeError as error:  # what klayout raises
             outcome = Outcome(revision=before, error_code=ErrorCode.ENGINE_ERROR, error_message=f"klayout: {error}")
+        if len(self.transcript) > self.max_commands:
+            return outcome  # the first refusal is recorded; an agent that does not stop must not fill the disk
         self.transcript.append(
             Entry(
                 seq=len(self.transcript),
@@ -156,7 +158,7 @@ class LayoutSession:
             # No violations of no rules would read as clean.
             raise CommandError(ErrorCode.ENGINE_ERROR, f"technology {self.technology.name} has no rules to run")
         window = None if command.region is None else command.region.to_db()
-        self._violations = run_rules(view.region, rules, name_of=self.technology.name_of, region=window)
+        self._violations = run_rules_on(view, rules, region=window)
         return queries.violations_value(self._violations)
 
     def _last_violations(self) -> tuple[Finding, ...]:

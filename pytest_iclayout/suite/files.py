@@ -21,7 +21,7 @@ def read_text(path: Path) -> str:
     if not data.strip():
         raise SuiteError(f"{path}: the file is empty")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SuiteError(f"{path}: not UTF-8 text (byte {error.start})") from error
 

@@ -14,8 +14,10 @@ MANIFEST_NAME = "manifest.toml"
 TASK_KEYS = ("checker", "prompt", "tier", "id", "technology")
 """The keys of a task file by which it is known."""
 
-_TASKS_KEY = re.compile(rb"^\s*tasks\s*=", re.MULTILINE)
-_TASK_KEY = re.compile(rf"^\s*({'|'.join(TASK_KEYS)})\s*=".encode(), re.MULTILINE)
+_BOM = rb"(?:\xef\xbb\xbf)?"
+"""What some editors begin a file with."""
+_TASKS_KEY = re.compile(rb"^" + _BOM + rb"\s*([\"']?)tasks\1\s*=", re.MULTILINE)
+_TASK_KEY = re.compile(rb"^" + _BOM + rb"\s*[\"']?(" + "|".join(TASK_KEYS).encode() + rb")[\"']?\s*=", re.MULTILINE)
 _TABLE = re.compile(rb"^\s*\[", re.MULTILINE)
 _READ_AT_MOST = 65536
 """Bytes that are looked through for keys: they stand at a file's beginning."""

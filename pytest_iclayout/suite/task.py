@@ -108,7 +108,7 @@ def is_task_file(path: Path, suite: Suite | None) -> bool:
     """Whether a TOML file is meant to be a layout task.
 
     In a suite: every file but those that are whole and have none of a task's main keys (a technology,
-    say), so that a damaged task is an error and not silence.  Elsewhere: those with two of the keys.
+    say), so that a damaged task is an error and not silence.  Elsewhere: those that look like one.
     """
     if suite is None:
         return looks_like_task(path)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.io import LayoutFileError, read_layout
 from pytest_iclayout.geometry.render import render_png
 from pytest_iclayout.suite.task import Task
 
+_MOST_SHAPES = 500_000
+"""Shapes of a layout, once flat, that are still drawn: arrays of arrays would be drawn for ever."""
+
 
 def picture_of(
     task: Task, artifact: bytes | None, findings: Sequence[Finding], who: str, why: str = ""
 ) -> bytes | None:
-    """PNG bytes, or None where there is no layout to draw.
+    """PNG bytes, or None where there is no layout to draw, or one of more shapes than a picture shows.
 
     Its caption names the task and ``who`` failed at it, an agent or a half of the gate; ``why`` is what the
     findings do not say.
@@ -25,6 +29,12 @@ def picture_of(
     except LayoutFileError:
         return None
     if all(cell.bbox().empty() for cell in layout.top_cells()):
+        return None
+    try:
+        shapes = sum(measure(layout, cell).shapes for cell in layout.top_cells())
+    except ExtentError:
+        return None
+    if shapes > _MOST_SHAPES:
         return None
     caption = [f"{task.id}: {who}", *([why] if why else [])]
     return render_png(layout, task.oracle.cell_name, task.technology, findings, caption=caption)

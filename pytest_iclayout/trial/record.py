@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import Literal
 
@@ -92,7 +91,8 @@ def file_name(text: str) -> str:
     safe = "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in text)
     if safe == text and len(safe) <= 100 and safe.strip("."):
         return safe
-    return f"{safe[:80]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    # No text that needs no change holds a tilde, so none can look like a changed one.
+    return f"{safe[:80]}~{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def write_record(path: Path, record: TrialRecord, attachments: Attachments) -> TrialRecord:
@@ -117,8 +117,10 @@ def write_record(path: Path, record: TrialRecord, attachments: Attachments) -> T
             if kind == "artifact":
                 names["artifact_sha256"] = digest
     written = record.model_copy(update=names)
+    stale = _attachments_of(path) - set(names.values())
     write_atomically(path, (written.model_dump_json(indent=2) + "\n").encode())
-    _drop_stale(path, set(names.values()))
+    for name in stale:
+        (path.parent / name).unlink(missing_ok=True)
     return written
 
 
@@ -132,8 +134,12 @@ def read_record(path: Path) -> TrialRecord:
         raise RecordError(f"{path}: no trial record of schema version {SCHEMA_VERSION}: {explain(error)}") from error
 
 
-def _drop_stale(path: Path, keep: set[str]) -> None:
-    ours = re.compile(re.escape(path.stem) + r"-[0-9a-f]{12}\.(gds|transcript\.jsonl|png)")
-    for old in path.parent.iterdir():
-        if ours.fullmatch(old.name) and old.name not in keep:
-            old.unlink(missing_ok=True)
+def _attachments_of(path: Path) -> set[str]:
+    """The files that the record at ``path`` names. Only these go with it: others may be another run's, just written."""
+    try:
+        old = read_record(path)
+    except RecordError:
+        return set()
+    # Names, never paths: what a record says must not delete anything elsewhere.
+    named = (old.artifact, old.transcript, old.picture)
+    return {Path(name).name for name in named if name is not None}

@@ -119,16 +119,16 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         _require_sound(task)
         _iterate(task, agent, settings, progress)
     except AgentUnavailable as error:
-        return OutcomeKind.NOT_RUN, str(error) or "the agent is not available"
+        return OutcomeKind.NOT_RUN, _text_of(error) or "the agent is not available"
     except GateFailure as error:
         return OutcomeKind.ERROR, f"the oracle may not judge, it did not pass its gate: {error.message}"
-    except (KeyboardInterrupt, GeneratorExit):
+    except KeyboardInterrupt:
         raise
     except BaseException as error:
         # A crash of the agent or the checker is neither a pass nor a failure of the agent.  Also what is no
         # Exception: sys.exit() in an agent's library, pytest.skip() or a time-out of a plugin in its frame.
         progress.traceback = _frames_below_the_runner(error)
-        return OutcomeKind.ERROR, f"{type(error).__name__}: {error}".removesuffix(": ")
+        return OutcomeKind.ERROR, f"{type(error).__name__}: {_text_of(error)}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
     return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
 
@@ -138,7 +138,10 @@ def _frames_below_the_runner(error: BaseException) -> str:
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
-    text = "".join(traceback.format_exception(type(error), error, frames))
+    try:
+        text = "".join(traceback.format_exception(type(error), error, frames))
+    except Exception:  # as in _text_of
+        text = "".join(traceback.format_tb(frames))
     return text if len(text) <= _LONGEST_TRACEBACK else "...\n" + text[-_LONGEST_TRACEBACK:]
 
 
@@ -186,6 +189,13 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         )
 
 
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception of somebody else's class may fail to say what it is
+        return "(its text cannot be had)"
+
+
 def _encodable(text: str) -> str:
     """Text that UTF-8 can hold: messages about file names and bytes may contain lone surrogates."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -224,7 +234,7 @@ def _finish(
         reason=_encodable(reason),
         traceback=_encodable(progress.traceback),
         verdict=judged[-1].verdict if judged and outcome is not OutcomeKind.ERROR else None,
-        note=progress.note,
+        note=_encodable(str(progress.note)),
         technology=task.technology.name,
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,

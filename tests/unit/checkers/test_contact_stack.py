@@ -151,3 +151,25 @@ def test_via_that_the_technology_does_not_join_needs_its_conductors() -> None:
 def test_same_layer_in_two_roles_is_refused() -> None:
     with pytest.raises(CheckerError, match="three different layers"):
         oracle_of("contact_stack:via=68/44,top=68/44")
+
+
+def test_slanted_cut_stays_covered_when_another_plate_is_drawn_over_its_own() -> None:
+    """Merging moves crossings of slanted edges to the grid, which once left a sliver of the cut uncovered."""
+    triangle = [(84, 224), (48, 280), (182, 86)]
+    sketch = Sketch().polygon(VIA, triangle).rect(MET1, 0, 0, 400, 400).polygon(MET2, triangle)
+    assert judge(sketch, "contact_stack:via=68/44").ok
+    assert judge(sketch.rect(MET2, 61, 129, 134, 218), "contact_stack:via=68/44").ok
+
+
+def test_slanted_cut_that_stands_out_by_a_dbu_is_not_covered() -> None:
+    triangle = [(84, 224), (48, 280), (182, 86)]
+    sketch = Sketch().polygon(VIA, triangle).rect(MET1, 0, 0, 400, 400)
+    sketch.polygon(MET2, [(x + 1, y) for x, y in triangle]).rect(MET2, 61, 129, 134, 218)
+    assert not judge(sketch, "contact_stack:via=68/44").ok
+
+
+def test_cuts_that_meet_in_a_corner_are_judged_each_by_itself() -> None:
+    """One stands on diffusion, the other on poly; each is right, and neither layer covers both."""
+    sketch = Sketch().rect(LICON, 0, 0, 100, 100).rect(LICON, 100, 100, 200, 200).rect(LI1, 0, 0, 200, 200)
+    sketch.rect(DIFF, 0, 0, 100, 100).rect(POLY, 100, 100, 200, 200)
+    assert judge(sketch, "contact_stack:via=66/44").ok

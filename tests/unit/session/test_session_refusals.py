@@ -21,6 +21,7 @@ from command_forms import (
 
 from pytest_iclayout.session import queries
 from pytest_iclayout.session.commands import MAX_ARRAY_COUNT, MAX_POINTS
+from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.session import LayoutSession
 
 NEEDS_CELL = [
@@ -157,3 +158,12 @@ def test_commands_beyond_the_budget_are_refused_and_recorded():
     assert outcomes[2].error_message == "the session took its 2 commands"
     assert len(session.transcript) == 3
     assert session.document.layout.cell("c") is None
+
+
+def test_commands_beyond_the_budget_are_refused_and_only_the_first_refusal_is_recorded():
+    """An agent in a loop would fill the disk with refusals otherwise."""
+    session = LayoutSession(max_commands=3)
+    outcomes = [session.execute({"op": "list_layers"}) for _ in range(10)]
+    assert [one.ok for one in outcomes] == [True] * 3 + [False] * 7
+    assert {one.error_code for one in outcomes[3:]} == {ErrorCode.BUDGET_EXHAUSTED}
+    assert len(session.transcript) == 4
