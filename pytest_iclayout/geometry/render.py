@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import klayout.db as db
 
@@ -35,6 +35,8 @@ _FRAME_GAP = 4
 _FRAME_HALF = 6
 """Half of what a frame measures at least: it has to be seen around a shape of less than a pixel."""
 _FINDING_LINES = 6
+_MOST_LABELS = 2000
+"""More cannot be read in one picture."""
 _CAPTION_SHARE, _LEGEND_SHARE, _LABEL_SHARE, _SCALE_SHARE = 0.35, 0.4, 0.3, 0.25
 
 
@@ -69,7 +71,7 @@ def render_png(
         height,
         top=min(heading, room) * _LINE + _PAD,
         left=_legend_width(layers, width),
-        right=0 if cell is None else min(_longest_label(cell) * _CHAR, int(width * _LABEL_SHARE)),
+        right=0 if cell is None else min(_labels(cell).longest * _CHAR, int(width * _LABEL_SHARE)),
     )
     view = _view(layout, cell, technology)
     pen = _Pen(view, page)
@@ -134,9 +136,7 @@ class _Page:
     @property
     def window(self) -> db.DBox:
         """The whole page, in µm."""
-        return db.DBox(
-            self.left, self.top - self.height * self.scale, self.left + self.width * self.scale, self.top
-        )
+        return db.DBox(self.left, self.top - self.height * self.scale, self.left + self.width * self.scale, self.top)
 
     def um(self, x: float, y: float) -> db.DPoint:
         return db.DPoint(self.left + x * self.scale, self.top - y * self.scale)
@@ -187,6 +187,9 @@ def _view(layout: db.Layout, cell: db.Cell | None, technology: Technology) -> la
     view.set_config("background-color", "#ffffff")
     view.set_config("grid-visible", "false")
     view.set_config("text-visible", "true")
+    # Lazily drawn, labels of a cell too small to see are not: of one label, say.  Arrays of arrays must be drawn so.
+    lazily = cell is not None and _labels(cell).total > _MOST_LABELS
+    view.set_config("text-lazy-rendering", "true" if lazily else "false")
     view.set_config("text-color", f"#{_TEXT_COLOR & 0xFFFFFF:06x}")
     # A copy: the view takes what it shows into its possession, and destroys it in the end.
     view.show_layout(layout.dup(), False)
@@ -284,8 +287,8 @@ def _legend(pen: _Pen, layers: Sequence[_Drawn]) -> None:
     for number, layer in enumerate(shown):
         y = plot.bottom + (number + 1) * _LINE
         swatch = db.DBox(_PAD, y - _SWATCH + 2, _PAD + _SWATCH, y)
-        pen.box(swatch, layer.fill, filled=True)
-        pen.box(swatch, layer.outline)
+        pen.box(swatch, layer.outline, filled=True)
+        pen.box(swatch.enlarged(-1, -1), layer.fill, filled=True)
         pen.write(beside, y, layer.name, plot.left - beside)
     if len(shown) < len(layers):
         y = plot.bottom + (len(shown) + 1) * _LINE
@@ -331,18 +334,29 @@ def _drawn(layout: db.Layout, cell: db.Cell) -> list[db.LayerInfo]:
     return [info for info in _sorted_layers(layout) if not cell.bbox_per_layer(layout.layer(info)).empty()]
 
 
-def _longest_label(cell: db.Cell) -> int:
-    """Characters of the longest text: it begins at its place, and may be the rightmost thing."""
+class _Labels(NamedTuple):
+    total: int
+    longest: int
+    """Characters.  A text begins at its place, and may be the rightmost thing."""
+
+
+def _labels(cell: db.Cell) -> _Labels:
+    """The texts of a cell with all below it, counted by cells and not by instances: an array of arrays has no end."""
     layout = cell.layout()
-    # Cells and not instances: an array of arrays has no end.
-    cells = [cell, *(layout.cell(index) for index in cell.called_cells())]
-    texts = (
-        shape.text_string
-        for one in cells
-        for layer in layout.layer_indexes()
-        for shape in one.each_shape(layer, db.Shapes.STexts)
-    )
-    return max(map(len, texts), default=0)
+    of: dict[int, _Labels] = {}
+    for index in layout.each_cell_bottom_up():
+        one = layout.cell(index)
+        texts = [
+            len(shape.text_string)
+            for layer in layout.layer_indexes()
+            for shape in one.each_shape(layer, db.Shapes.STexts)
+        ]
+        below = [(inst.size(), of[inst.cell_index]) for inst in one.each_inst()]
+        total = len(texts) + sum(times * child.total for times, child in below)
+        of[index] = _Labels(total, max([*texts, *(child.longest for _, child in below)], default=0))
+        if index == cell.cell_index():
+            break
+    return of[cell.cell_index()]
 
 
 def _outline(color: int) -> int:
