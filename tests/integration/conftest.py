@@ -33,7 +33,11 @@ _PRELOADED = (
 for _name in CHECKERS:
     CheckerRegistry(CHECKERS).get(_name)
 
-OUR_TRACEBACK = re.compile(r"(pytest_iclayout|iclayout_checkers)/[\w/]+\.py:\d+: |Traceback|INTERNALERROR")
+# Frames of an agent that crashed are shown on purpose: a traceback may begin in a conftest.py, and nowhere else.
+OUR_TRACEBACK = re.compile(
+    r'(pytest_iclayout|iclayout_checkers)/[\w/]+\.py(:\d+: |", line \d)|INTERNALERROR'
+    r'|Traceback(?! \(most recent call last\):\n[E ]+File "[^"\n]+/conftest\.py", line \d)'
+)
 
 RECT_TASK: dict[str, Any] = {
     "tier": 1,
@@ -81,6 +85,12 @@ def skips(context, turn, layout):
 def surrogate(context, turn, layout):
     raise ValueError("bad byte \\udcff in the answer")
 
+def clumsy(context, turn, layout):
+    layout.execute({"op": "create_cell", "name": "top"})
+    layout.execute({"op": "delete_cell", "name": "first"})
+    layout.execute({"op": "delete_cell", "name": "second"})
+    return Proposal(gives_up=True)
+
 def unavailable(context, turn, layout):
     raise AgentUnavailable("not authenticated")
 
@@ -95,7 +105,7 @@ def second_killed(context, turn, layout):
         os.kill(os.getpid(), signal.SIGKILL)
     good(context, turn, layout)
 
-ACTS = (good, stubborn, crashes, exits, skips, surrogate, unavailable, wrong_type, killed, second_killed)
+ACTS = (good, stubborn, clumsy, crashes, exits, skips, surrogate, unavailable, wrong_type, killed, second_killed)
 
 def pytest_iclayout_agents(config):
     return {act.__name__: (lambda argument, act=act: Scripted(act.__name__, act)) for act in ACTS}

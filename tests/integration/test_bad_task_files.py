@@ -57,7 +57,14 @@ def intent(**terminal: object) -> str:
             "technology: 'sky131' is no file beside the task and no built-in technology; built in are sky130",
             id="technology missing",
         ),
+        pytest.param({"tier": 10}, "tier: input should be less than or equal to 9 (given 10)", id="tier of two digits"),
+        pytest.param({"rule_set": "strict"}, "bad.toml: rule_set: ", id="unknown rule set by its key"),
         pytest.param({"rule_set": "strict"}, "no rule set 'strict'", id="unknown rule set"),
+        pytest.param(
+            {"checker": "drc_clean:present=68/20", "rule_set": "none"},
+            "rule_set: checker drc_clean needs rules and there are none in force; technology sky130 has ",
+            id="no rules to be clean of",
+        ),
         pytest.param({"checker": "intent"}, "intent: checker intent needs it, and it is not given", id="no intent"),
         pytest.param({"checker": "intent", "intent": '{"nets": ['}, "intent: invalid JSON: EOF", id="cut off intent"),
         pytest.param(

@@ -46,17 +46,74 @@ def iclayout(capsys):
 def test_results_are_a_table_sorted_by_agent_and_task(results, iclayout):
     code, out, err = iclayout("results", results)
     assert (code, err) == (0, "")
-    lines = [line.split(maxsplit=4) for line in out.splitlines()]
-    assert lines[0] == ["agent", "task", "outcome", "iterations", "reason"]
-    assert [line[:4] for line in lines[1:]] == [
-        ["crashes", "a", "error", "0"],
-        ["crashes", "b", "error", "0"],
-        ["nop", "a", "failed", "1"],
-        ["nop", "b", "failed", "1"],
-        ["oracle", "a", "passed", "1"],
-        ["oracle", "b", "passed", "1"],
+    trials, summary = (part.splitlines() for part in out.split("\n\n"))
+    lines = [line.split(maxsplit=5) for line in trials]
+    assert lines[0] == ["agent", "suite", "task", "outcome", "iterations", "reason"]
+    assert [line[:5] for line in lines[1:]] == [
+        ["crashes", "suite", "a", "error", "0"],
+        ["crashes", "suite", "b", "error", "0"],
+        ["nop", "suite", "a", "failed", "1"],
+        ["nop", "suite", "b", "failed", "1"],
+        ["oracle", "suite", "a", "passed", "1"],
+        ["oracle", "suite", "b", "passed", "1"],
     ]
-    assert lines[1][4] == "ConnectionError: the endpoint went away"
+    assert lines[1][5] == "ConnectionError: the endpoint went away"
+    assert [line.split() for line in summary] == [
+        ["agent", "tier", "passed", "failed", "error", "not_run", "rate", "iterations"],
+        ["crashes", "1", "0", "0", "1", "0", "-", "-"],
+        ["crashes", "2", "0", "0", "1", "0", "-", "-"],
+        ["nop", "1", "0", "1", "0", "0", "0%", "-"],
+        ["nop", "2", "0", "1", "0", "0", "0%", "-"],
+        ["oracle", "1", "1", "0", "0", "0", "100%", "1.00"],
+        ["oracle", "2", "1", "0", "0", "0", "100%", "1.00"],
+    ]
+
+
+def test_table_of_results_is_that_of_the_terminal(tasks, run, agents, iclayout):
+    tasks.write("suite/a.toml")
+    options = ("-m", "solve", "--agent=oracle", "--agent=nop", "--agent=crashes")
+    terminal = [line for line in run(*options).outlines if re.match(r"(agent +tier|(oracle|nop|crashes) +\d) ", line)]
+    _, out, _ = iclayout("results", tasks.folder / ".iclayout/results")
+    assert out.split("\n\n")[1].splitlines() == terminal
+    assert len(terminal) == 4
+
+
+def test_tasks_of_one_id_are_told_apart_by_their_suites(tasks, run, iclayout):
+    tasks.write("one/a.toml")
+    tasks.write("two/a.toml")
+    run("-m", "solve", "--agent=nop")
+    _, out, _ = iclayout("results", tasks.folder / ".iclayout/results")
+    assert [line.split()[:3] for line in out.splitlines()[1:3]] == [["nop", "one", "a"], ["nop", "two", "a"]]
+
+
+def test_trial_shown_whole_has_all_findings(tasks, run, agents, iclayout):
+    """The table has room for one; who corrects an agent needs every one."""
+    tasks.write(
+        "suite/a.toml", checker="drc_clean:present=69/20+70/20", prompt="Draw on met2 (69/20) and met3 (70/20)."
+    )
+    run("-m", "solve", "--agent=good")
+    _, out, _ = iclayout("results", tasks.folder / ".iclayout/results", "--task", "a")
+    record = read_record(tasks.folder / ".iclayout/results/suite/a/good.json")
+    findings = [str(one) for one in record.verdict.findings]
+    assert len(findings) > 1
+    assert out.splitlines()[2 : 2 + len(findings)] == [f"  {one}" for one in findings]
+
+
+def test_crash_shown_whole_has_its_frames(results, iclayout):
+    _, out, _ = iclayout("results", results, "--task", "a", "--outcome", "error")
+    lines = out.splitlines()
+    assert lines[2:4] == ["  ConnectionError: the endpoint went away", "  Traceback (most recent call last):"]
+    assert re.search(r'^    File ".+/conftest\.py", line \d+, in crashes$', out, re.MULTILINE)
+    assert "design-rule violations" not in out  # nothing was judged
+
+
+def test_trial_shown_whole_has_its_failed_commands(tasks, run, agents, iclayout):
+    tasks.write("suite/a.toml")
+    run("-m", "solve", "--agent=clumsy", "--agent=good")
+    _, out, _ = iclayout("results", tasks.folder / ".iclayout/results", "--task", "a")
+    clumsy, good = out.split("== good at a")
+    assert re.search(r"^2 of 3 commands failed; the last: delete_cell: .*'second'", clumsy, re.MULTILINE)
+    assert "commands failed" not in good
 
 
 def test_results_are_in_the_default_folder_of_the_working_directory(results, iclayout, monkeypatch):
@@ -75,7 +132,9 @@ def test_results_of_one_task_are_shown_whole(results, iclayout):
 
 def test_results_of_one_outcome(results, iclayout):
     _, out, _ = iclayout("results", results, "--outcome", "error")
-    assert [line.split()[0] for line in out.splitlines()[1:]] == ["crashes", "crashes"]
+    trials, summary = (part.splitlines() for part in out.split("\n\n"))
+    assert [line.split()[0] for line in trials[1:]] == ["crashes", "crashes"]
+    assert [line.split()[:2] for line in summary[1:]] == [["crashes", "1"], ["crashes", "2"]]
 
 
 def test_results_that_there_are_none_of_are_exit_code_1(results, iclayout):
@@ -106,7 +165,7 @@ def test_foreign_json_among_the_records_is_named_and_hides_none(results, iclayou
     (results / "suite/cut.json").write_text('{"schema_ver', encoding="utf-8")
     code, out, err = iclayout("results", results)
     assert code == 2
-    assert len(out.splitlines()) == 7
+    assert [len(part.splitlines()) for part in out.split("\n\n")] == [7, 7]
     assert len(err.splitlines()) == 2
     assert re.search(r"^iclayout: \S+/package\.json: no trial record of schema version 1: task_id: required", err, re.M)
     assert re.search(r"^iclayout: \S+/cut\.json: no trial record of schema version 1: invalid JSON: EOF", err, re.M)
@@ -172,7 +231,51 @@ def test_replay_of_a_task_that_is_not_known_is_not_judged(field_run, iclayout):
     code, out, _ = iclayout("replay", field_run)
     assert code == 0
     assert "no task of that id" in out
+    assert out.splitlines()[-2:] == [
+        "1 transcripts replayed, 0 judged, 0 of 0 as recorded",
+        "1 have no task in the bundled suite; --tasks DIR judges with the tasks of a folder",
+    ]
+
+
+def test_advice_to_give_tasks_is_not_given_to_who_gave_them(field_run, tasks, iclayout):
+    tasks.write("other/b.toml")
+    _, out, _ = iclayout("replay", field_run, "--tasks", tasks.folder / "other")
     assert out.splitlines()[-1] == "1 transcripts replayed, 0 judged, 0 of 0 as recorded"
+
+
+def test_damaged_transcript_and_task_hide_no_other(results, field_run, tasks, iclayout):
+    """One transcript of a thousand that was cut off must not cost the other verdicts."""
+    tasks.write("suite/broken.toml", tier=0)
+    whole = (field_run / "a.transcript.jsonl").read_bytes()
+    tasks.write_text("runs/0/a.transcript.jsonl", whole[:30])
+    tasks.write_text("runs/z/a.transcript.jsonl", b"")
+    code, out, err = iclayout("replay", field_run, "--tasks", tasks.folder / "suite")
+    assert code == 2
+    assert out.splitlines() == [
+        f"{field_run}/a.transcript.jsonl: 2 commands; accepted; recorded as a success",
+        "1 transcripts replayed, 1 judged, 1 of 1 as recorded",
+    ]
+    problems = err.splitlines()
+    assert len(problems) == 3
+    assert problems[0].startswith(f"iclayout: {tasks.folder}/suite/broken.toml: tier: ")
+    assert problems[1].startswith(f"iclayout: {field_run}/0/a.transcript.jsonl:1: not a complete JSON line")
+    assert problems[2].startswith(f"iclayout: {field_run}/z/a.transcript.jsonl: the file is empty")
+
+
+def test_bad_input_outranks_a_verdict_that_differs(results, tasks, iclayout):
+    tasks.write("suite/a.toml", checker="rect_present:layer=69/20")
+    tasks.write("suite/broken.toml", tier=0)
+    code, out, _ = iclayout("replay", results, "--tasks", tasks.folder / "suite")
+    assert code == 2
+    assert "recorded as a success  <- differs" in out
+
+
+def test_json_of_a_replay_has_what_could_be_replayed(field_run, tasks, iclayout):
+    tasks.write_text("runs/0/a.transcript.jsonl", b"")
+    code, out, err = iclayout("replay", field_run, "--tasks", tasks.folder / "suite", "--json")
+    assert code == 2
+    assert [one["accepted"] for one in json.loads(out)] == [True]
+    assert "0/a.transcript.jsonl: the file is empty" in err
 
 
 def test_replay_that_diverges_is_exit_code_1(field_run, tasks, iclayout):
@@ -201,23 +304,28 @@ def test_transcript_that_cannot_be_read_is_exit_code_2(tmp_path, iclayout, conte
     path = tmp_path / "a.transcript.jsonl"
     path.write_text(content, encoding="utf-8")
     code, out, err = iclayout("replay", path)
-    assert (code, out) == (2, "")
+    assert (code, out) == (2, "0 transcripts replayed, 0 judged, 0 of 0 as recorded\n")
     assert err.startswith(f"iclayout: {tmp_path}/a.transcript.jsonl{message}")
     assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "printed", "message"),
     [
-        (["{here}/lost.jsonl"], "lost.jsonl: cannot be read: No such file or directory"),
-        (["{here}"], ": no transcript (*.jsonl) below this folder"),
-        (["{here}/x.jsonl", "--tasks", "{here}/lost"], "lost: no folder"),
+        (
+            ["{here}/lost.jsonl"],
+            "0 transcripts replayed, 0 judged, 0 of 0 as recorded\n",
+            "lost.jsonl: cannot be read: No such file or directory",
+        ),
+        (["{here}"], "", ": no transcript (*.jsonl) below this folder"),
+        (["{here}/x.jsonl", "--tasks", "{here}/lost"], "", "lost: no folder"),
     ],
 )
-def test_path_that_holds_nothing_is_exit_code_2(tmp_path, iclayout, arguments, message):
+def test_path_that_holds_nothing_is_exit_code_2(tmp_path, iclayout, arguments, printed, message):
     code, out, err = iclayout("replay", *(one.format(here=tmp_path) for one in arguments))
-    assert (code, out) == (2, "")
+    assert (code, out) == (2, printed)
     assert message in err
+    assert len(err.splitlines()) == 1
 
 
 def test_result_record_that_is_none_is_exit_code_2(field_run, tasks, iclayout):
@@ -225,6 +333,10 @@ def test_result_record_that_is_none_is_exit_code_2(field_run, tasks, iclayout):
     code, _, err = iclayout("replay", field_run, "--tasks", tasks.folder / "suite")
     assert code == 2
     assert "a.result.json: no result record: success: required, but not given" in err
+
+
+def test_help_teaches_how_to_run_the_bundled_tasks(iclayout):
+    assert "pytest --pyargs iclayout_tasks --agent=mock -k tier1" in " ".join(iclayout("--help")[1].split())
 
 
 def test_version(iclayout):

@@ -64,6 +64,13 @@ def test_tier_selects_in_folders_of_any_name(tasks, collected):
     assert collected("-k", "tier2 and accepts") == ["flat/b.toml::accepts"]
 
 
+def test_word_of_a_tier_also_selects_folders_and_names_that_contain_it(tasks, collected):
+    tasks.write("tier1/a.toml", tier=2)
+    tasks.write("flat/from_tier1.toml", tier=3)
+    tasks.write("flat/b.toml", tier=2)
+    assert collected("-k", "tier1 and accepts") == ["flat/from_tier1.toml::accepts", "tier1/a.toml::accepts"]
+
+
 def test_checker_selects_by_its_name(tasks, collected):
     tasks.write("a.toml")
     tasks.write("b.toml", checker="shape_count:layer=68/20,exact=1")
@@ -105,6 +112,32 @@ def test_toml_files_of_other_programs_are_left_alone(tasks, run, shown):
     result = run()
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert "error" not in shown(result).lower()
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_task"),
+    [
+        (("checker", "id"), True),
+        (("prompt", "checker"), True),
+        (("checker", "technology"), True),
+        (("id", "tier", "technology"), True),
+        (("id", "prompt", "tier"), True),
+        (("checker",), False),
+        (("id", "prompt"), False),
+        (("tier", "technology"), False),
+    ],
+)
+def test_keys_by_which_a_file_outside_of_suites_is_a_task(tasks, collected, run, keys, is_task):
+    """An id and a prompt are anybody's: a chat program's settings are no broken task."""
+    tasks.write_text("a.toml", "\n".join(f'{key} = "x"' for key in keys))
+    assert collected() == []
+    run().assert_outcomes(errors=int(is_task))
+
+
+def test_keys_within_tables_do_not_make_a_task(tasks, run):
+    tasks.write_text("a.toml", '[lint]\nid = "x"\nchecker = "x"\ntier = 1\nprompt = "x"\n')
+    tasks.write_text("b.toml", 'id = "x"\n[[rule]]\nchecker = "x"\nprompt = "x"\n')
+    assert run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_technology_in_a_suites_folder_is_no_task(tasks, run, collected):

@@ -1,7 +1,8 @@
 """The pages' examples, run as a reader runs them: in an empty folder, from top to bottom of the page.
 
 A fenced block with ``file=NAME`` after its language is written to the folder.  In a ``console`` block
-each line ``$ pytest ...`` or ``$ iclayout ...`` is run; it must end with exit code 0, or with N where
+each line ``$ pytest ...`` or ``$ iclayout ...`` is run, with the environment variables that are set before it
+(``$ NAME=value pytest ...``); it must end with exit code 0, or with N where
 the line ends in ``# exit N``, and print the lines that follow it in the block, in their order (``...`` stands
 for any text).  Other programs (installing, ``./setup``) are not run.
 """
@@ -30,6 +31,7 @@ class Command(NamedTuple):
     words: list[str]
     exit_code: int
     expected: list[str]
+    variables: dict[str, str]
 
 
 class File(NamedTuple):
@@ -53,9 +55,13 @@ def _commands(console: str) -> Iterator[Command]:
     for part in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
         line, *output = part.splitlines()
         words = shlex.split(line, comments=True)
+        variables = {}
+        while re.match(r"[A-Z_]+=", words[0]):
+            name, _, value = words.pop(0).partition("=")
+            variables[name] = value
         if words[0] in ("pytest", "iclayout"):
             code = re.search(r"# exit (\d+)$", line)
-            yield Command(words, int(code[1]) if code else 0, [one for one in output if one.strip(" .")])
+            yield Command(words, int(code[1]) if code else 0, [one for one in output if one.strip(" .")], variables)
 
 
 def with_commands(page: Path) -> bool:
@@ -73,7 +79,7 @@ def test_examples_of_a_page_do_what_the_page_says(page: Path, tmp_path: Path) ->
         done = subprocess.run(
             [program(step.words[0]), *step.words[1:]],
             cwd=tmp_path,
-            env=environment(),
+            env={**environment(), **step.variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

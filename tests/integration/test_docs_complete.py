@@ -29,6 +29,7 @@ from pytest_iclayout.session.transcript import Entry
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_toml
 from pytest_iclayout.suite.manifest import Manifest
+from pytest_iclayout.suite.sniff import TASK_KEYS
 from pytest_iclayout.suite.task import LayoutTaskFile, Rectangle
 from pytest_iclayout.technology.load import builtin_names
 from pytest_iclayout.technology.models import Connection, Rule, RuleKind, Technology, TechnologyLayer
@@ -178,6 +179,18 @@ def test_some_page_shows_each_hook(name: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     assert f"`{name}`" in text, f"docs/{page} does not name {name}"
     assert f"def {name}(" in text, f"docs/{page} has no example of {name}"
+
+
+def test_page_has_each_bundled_task_with_its_tier_and_checker(bundled_tasks) -> None:
+    found = re.findall(r"^\| `(\w+)` \| (\d) \| `(\w+)` \|$", section("tasks.md", "Bundled tasks"), re.MULTILINE)
+    assert found == [(task.id, str(task.spec.tier), task.oracle.checker.name) for task in bundled_tasks]
+
+
+def test_page_names_the_keys_by_which_a_task_is_known() -> None:
+    text = section("tasks.md", "Which TOML files are collected")
+    listed = re.search(r"with one of the keys\s+((?:`\w+`,?\s+)+)", text)
+    assert listed is not None
+    assert tuple(_SPAN.findall(listed[1])) == TASK_KEYS
 
 
 def test_architecture_shows_the_layers_that_are_held() -> None:

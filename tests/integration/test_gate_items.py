@@ -15,18 +15,22 @@ from pytest_iclayout.technology.load import builtin_technology
 CHECKERS = '''
 from hypothesis import strategies as st
 from iclayout_checkers.rect_present import RectPresent
+from pytest_iclayout.checking.variants import REDRAWN
 from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.session.sketch import Sketch
 from pytest_iclayout.technology.layers import Layer
 
 class Blind(RectPresent):
-    """Accepts whatever has a shape of at least 10 dbu, rectangle or not."""
+    """Accepts whatever has a shape of at least 10 dbu both ways, rectangle or not."""
     name = "blind"
     def check(self, view, params):
         region = view.region(params.layer)
-        wide = not region.is_empty() and region.bbox().width() >= 10
+        box = region.bbox()
+        wide = not region.is_empty() and min(box.width(), box.height()) >= 10
         return Verdict() if wide else super().check(view, params)
+    def negatives(self, params, bench):
+        return {"l_shape": super().negatives(params, bench)["l_shape"]}
 
 class Deaf(RectPresent):
     """Rejects everything."""
@@ -53,15 +57,57 @@ class Crashing(RectPresent):
     def check(self, view, params):
         raise ZeroDivisionError("the checker's own fault")
 
-class Counting(RectPresent):
-    """A negative of as many different layouts as one likes."""
-    name = "counting"
+class CountingMoved(RectPresent):
+    """A negative of as many different layouts as one likes, which may also be moved and turned."""
+    name = "counting_moved"
     def negatives(self, params, bench):
         lengths = st.integers(1, 10**6)
         return {"no_area": lengths.map(lambda length: Sketch().rect(params.layer, 0, 0, length, 0).drawing)}
 
+class Counting(CountingMoved):
+    """The same in its place."""
+    name = "counting"
+    def variants(self, params):
+        return REDRAWN
+
+class Near(RectPresent):
+    """Right about the origin only; its one negative is drawn there."""
+    name = "near"
+    def check(self, view, params):
+        far = view.region(params.layer).bbox().left > 1000
+        return Verdict() if far else super().check(view, params)
+    def negatives(self, params, bench):
+        wire = Sketch().rect(params.layer, 0, 0, 400, 100).rect(params.layer, 0, 0, 100, 200)
+        return {"bent": st.just(wire.drawing)}
+
+class NearInPlace(Near):
+    name = "near_in_place"
+    def variants(self, params):
+        return REDRAWN
+
+class Lying(Near):
+    """Right about what is wider than high."""
+    name = "lying"
+    def check(self, view, params):
+        box = view.region(params.layer).bbox()
+        return Verdict() if box.height() > box.width() else RectPresent.check(self, view, params)
+
+class Inventive(RectPresent):
+    name = "inventive"
+    def variants(self, params):
+        return REDRAWN | {"upside_down", "melted"}
+
+class Unfulfillable(RectPresent):
+    name = "unfulfillable"
+    def witness(self, params, bench):
+        raise ValueError("nets a and b cannot be kept apart")
+
 def pytest_iclayout_checkers(config):
-    return [Blind(), Deaf(), Placed(), NoNegatives(), Crashing(), Counting()]
+    kinds = (
+        Blind, Deaf, Placed, NoNegatives, Crashing, Counting, CountingMoved, Near, NearInPlace, Lying, Inventive,
+        Unfulfillable,
+    )
+    return [kind() for kind in kinds]
 '''
 
 
@@ -91,8 +137,9 @@ def test_accepted_negative_fails_with_the_smallest_drawing_and_its_picture(gate,
     shapes = [one for one in commands if isinstance(one, (AddRect, AddPolygon))]
     assert len(shapes) == 1
     assert isinstance(shapes[0], AddPolygon)
-    # The least width that this checker accepts: the drawing was shrunk.
+    # The least size that this checker accepts: the drawing was shrunk.
     assert max(point.x for point in shapes[0].points) == 10
+    assert max(point.y for point in shapes[0].points) == 10
     assert draw(tuple(commands), builtin_technology("sky130")).export()
     assert picture_in(text).read_bytes().startswith(b"\x89PNG")
 
@@ -121,6 +168,37 @@ def test_rejected_variant_fails_with_the_change_and_its_picture(gate, shown):
     assert picture_in(text).is_file()
 
 
+@pytest.mark.parametrize(("checker", "change"), [("near", r"translate\(\d+, -?\d+\)"), ("lying", r"rotate\(r?\w+\)")])
+def test_negative_that_is_accepted_elsewhere_or_turned_fails_with_the_change(gate, shown, checker, change):
+    """A checker that is right about the origin only would let agents pass who draw anywhere else."""
+    result = gate(checker, "-k", "rejects")
+    result.assert_outcomes(failed=1)
+    text = shown(result)
+    assert re.search(rf"^checker {checker} accepted the negative 'bent' after {change}, which is wrong$", text, re.M)
+    assert picture_in(text).read_bytes().startswith(b"\x89PNG")
+
+
+def test_negative_is_not_moved_where_the_checker_does_not_say_that_it_may_be(gate):
+    """A task that names a place is right to accept only there."""
+    gate("near_in_place", "-k", "rejects").assert_outcomes(passed=1)
+
+
+def test_unknown_variants_are_named_by_both_items(gate, shown):
+    result = gate("inventive", "-rf")
+    result.assert_outcomes(failed=2)
+    known = "as_paths, overlap, rotate, split, through_gds, through_gdstk, through_oasis, translate, wrap"
+    message = f"checker inventive declares unknown variants melted, upside_down; known are {known}"
+    for item in ("accepts", "rejects"):
+        assert f"FAILED suite/a.toml::{item} - {message}\n" in shown(result)
+
+
+def test_task_that_no_layout_fulfils_fails_its_gate_with_the_checkers_reason(gate, shown):
+    result = gate("unfulfillable", "-rf", "-k", "accepts")
+    result.assert_outcomes(failed=1)
+    message = "checker unfulfillable has no witness for this task: nets a and b cannot be kept apart"
+    assert f"FAILED suite/a.toml::accepts - {message}\n" in shown(result)
+
+
 def test_checker_without_negatives_may_not_judge(gate, shown):
     result = gate("no_negatives")
     result.assert_outcomes(passed=1, failed=1)
@@ -133,7 +211,7 @@ def test_checker_that_crashes_fails_its_gate_and_shows_where(gate):
     result.stdout.fnmatch_lines(["*ZeroDivisionError: the checker's own fault*", "*conftest.py:*"])
 
 
-@pytest.mark.parametrize("checker", ["blind_at_once", "deaf", "no_negatives", "crashing"])
+@pytest.mark.parametrize("checker", ["blind_at_once", "deaf", "no_negatives", "crashing", "unfulfillable"])
 def test_oracle_that_fails_its_gate_scores_no_agent(gate, records, tasks, pytester, run, checker):
     if checker == "blind_at_once":
         pytester.makeconftest(CHECKERS.replace(">= 10", ">= 1").replace('"blind"', '"blind_at_once"'))
@@ -169,6 +247,11 @@ def test_number_of_examples_is_honoured(gate, pytester):
         numbers[examples] = int(gate_properties(pytester.path / "out.xml")["rejects"].split(" ")[0])
     assert numbers[1] == 1
     assert numbers[1] < numbers[7] <= 7 < numbers[40] <= 40
+
+
+def test_negatives_that_are_moved_as_well_are_at_most_twice_as_many(gate, pytester):
+    gate("counting_moved", "--gate-examples=40", "--junitxml=out.xml").assert_outcomes(passed=2)
+    assert 40 < int(gate_properties(pytester.path / "out.xml")["rejects"].split(" ")[0]) <= 80
 
 
 def test_number_of_examples_from_the_ini_file_gives_way_to_the_option(tasks, pytester):

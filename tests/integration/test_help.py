@@ -28,7 +28,7 @@ def test_help_has_a_group_of_all_options_with_an_example(help_text):
         "oracle",
         "nop",
         "replay:DIR",
-        "pytest --agent=mock -k tier1",
+        "Example: pytest --pyargs iclayout_tasks --agent=mock -k tier1",
         "default: 4",
         "default: the ini",
     ):

@@ -97,7 +97,14 @@ def test_agent_session_runs_once_for_each_agent(run, collected, records):
 
 @pytest.mark.usefixtures("own")
 def test_agent_session_without_an_agent_is_skipped(run):
-    run("test_own.py").assert_outcomes(skipped=1)
+    result = run("test_own.py", "-v", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_own.py::test_agent?no agent? SKIPPED (needs an agent: --agent=NAME)*",
+            "SKIPPED * needs an agent: --agent=NAME",
+        ]
+    )
 
 
 @pytest.mark.usefixtures("own")
@@ -118,7 +125,7 @@ def test_agent_that_cannot_be_run_is_not_run_in_a_test_of_ones_own(run, shown):
 @pytest.mark.usefixtures("own")
 def test_trials_of_tests_of_ones_own_are_in_the_summary(run, shown):
     text = shown(run("--agent=good", "test_own.py"))
-    assert any(line.split() == ["good", "1", "1", "0", "0", "0", "1.00"] for line in text.splitlines())
+    assert any(line.split() == ["good", "1", "1", "0", "0", "0", "100%", "1.00"] for line in text.splitlines())
 
 
 @pytest.mark.parametrize("fixture", ["task", "checker", "agent_session"])

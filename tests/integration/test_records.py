@@ -79,6 +79,7 @@ def test_record_says_everything_of_a_trial(solve, records):
         "agent": "good",
         "outcome": "passed",
         "reason": "",
+        "traceback": "",
         "verdict": {"findings": []},
         "note": "",
         "technology": "sky130",
@@ -87,6 +88,7 @@ def test_record_says_everything_of_a_trial(solve, records):
         "max_iterations": 4,
         "commands": 2,
         "failed_commands": 0,
+        "last_command_error": "",
         "nodeid": "suite/a.toml::solve[good]",
         "picture": None,
     }
@@ -94,6 +96,26 @@ def test_record_says_everything_of_a_trial(solve, records):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", variable["started_at"])
     assert re.fullmatch(r"[0-9a-f]{32}", variable["run_id"])
     assert {"pytest-iclayout", "klayout", "gdstk", "pydantic", "pytest", "python"} <= set(variable["engines"])
+
+
+def test_model_and_quantization_of_the_agent_are_in_its_records(solve, records, pytester):
+    """Scores are compared by model: an agent says which one it runs, and how its weights were rounded."""
+    pytester.makeconftest(
+        """
+        from pytest_iclayout.agents.protocol import Proposal
+        class Model:
+            name, backend, model, quantization = "local", "http", "m-8b", "q4_k_m"
+            def start(self, context):
+                return self
+            def propose(self, turn, layout):
+                return Proposal()
+        def pytest_iclayout_agents(config):
+            return {"local": lambda argument: Model()}
+        """
+    )
+    solve("local", "nop")
+    found = {one["agent"]: (one["backend"], one["model"], one["quantization"]) for one in records().values()}
+    assert found == {"local": ("http", "m-8b", "q4_k_m"), "nop": ("nop", None, None)}
 
 
 def test_published_field_names_come_first_and_keep_their_names(solve, results):

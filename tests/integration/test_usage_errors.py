@@ -93,6 +93,67 @@ def test_agent_of_a_name_that_is_taken(tasks, pytester, shown):
     assert_usage_error(result, shown, "--agent: agent 'mock' is registered twice")
 
 
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("RectPresent", "returned the class RectPresent, not an instance; return a list of checkers"),
+        ("[RectPresent]", "returned the class RectPresent, not an instance; return a list of checkers"),
+        ("[Half()]", "returned Half without params_model, witness, negatives, variants; return a list of checkers"),
+        ("[3]", "returned int without name, params_model, check, witness, negatives, variants; return a list"),
+        ("3", "returned int without name, params_model, check, witness, negatives, variants; return a list"),
+    ],
+)
+def test_hook_that_returns_no_checkers(tasks, pytester, shown, returned, message):
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        f"""
+        from iclayout_checkers.rect_present import RectPresent
+        class Half:
+            name = "half"
+            def check(self, view, params):
+                pass
+        def pytest_iclayout_checkers(config):
+            return {returned}
+        """
+    )
+    assert_usage_error(pytester.runpytest_inprocess(), shown, f"a hook pytest_iclayout_checkers {message}")
+
+
+def test_hook_may_return_a_single_checker(tasks, pytester):
+    tasks.write("a.toml", checker="own:layer=68/20")
+    pytester.makeconftest(
+        """
+        from iclayout_checkers.rect_present import RectPresent
+        class Own(RectPresent):
+            name = "own"
+        def pytest_iclayout_checkers(config):
+            return Own()
+        """
+    )
+    pytester.runpytest_inprocess("--gate-examples=1").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind"),
+    [("[Model]", "list"), ("Model()", "Model"), ("{'model': Model()}", "dict"), ("'model'", "str")],
+)
+def test_hook_that_returns_no_factories_of_agents(tasks, pytester, shown, returned, kind):
+    tasks.write("a.toml")
+    pytester.makeconftest(
+        f"""
+        class Model:
+            name = backend = "model"
+        def pytest_iclayout_agents(config):
+            return {returned}
+        """
+    )
+    message = (
+        "--agent: a hook pytest_iclayout_agents returned no mapping of names to factories "
+        f"(returned {kind}); return {{'mine': make_agent}}"
+    )
+    assert_usage_error(pytester.runpytest_inprocess("--agent=nop"), shown, message)
+
+
 def test_two_agents_that_call_themselves_the_same(tasks, pytester, shown):
     """Records go by the agent's name: the second would replace the first."""
     tasks.write("a.toml")

@@ -55,7 +55,7 @@ def test_trial_whose_worker_dies_is_an_error_and_the_others_still_run(run, recor
     assert (died["success"], died["verdict"], died["artifact"], died["document_hash"]) == (False, None, None, None)
     text = shown(result)
     assert "FAILED" not in text
-    assert re.search(r"^second_killed +2 +0 +0 +1 +0 +-$", text, re.MULTILINE)
+    assert re.search(r"^second_killed +2 +0 +0 +1 +0 +- +-$", text, re.MULTILINE)
 
 
 def test_record_of_a_dead_trial_that_cannot_be_written_does_not_end_the_run(tasks, run, shown):

@@ -82,6 +82,15 @@ def test_findings_follow_the_rules_and_then_the_place():
     ]
 
 
+def test_what_is_found_twice_at_one_place_is_told_once():
+    """A square too small both ways is found by both pairs of edges; two that say something else stay two."""
+    square, oblong = [(0, 0, 90, 90)], [(0, 0, 90, 80)]
+    assert [one.measured for one in run_rules(Drawing({MET1: square}), [rule("width", 100)])] == [90]
+    assert sorted(one.measured for one in run_rules(Drawing({MET1: oblong}), [rule("width", 100)])) == [80, 90]
+    elsewhere = [*square, (1000, 0, 1090, 90)]
+    assert len(run_rules(Drawing({MET1: elsewhere}), [rule("width", 100)])) == 2
+
+
 def test_layer_is_asked_for_once():
     drawing = Drawing({MET1: [(0, 0, 10, 10)], MCON: [(0, 0, 5, 5)]})
     run_rules(drawing, [rule("width", 1), rule("space", 1), rule("enclosure", 1, MCON, MET1), rule("area", 1)])
