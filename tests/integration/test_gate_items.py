@@ -168,13 +168,19 @@ def test_rejected_variant_fails_with_the_change_and_its_picture(gate, shown):
     assert picture_in(text).is_file()
 
 
-@pytest.mark.parametrize(("checker", "change"), [("near", r"translate\(\d+, -?\d+\)"), ("lying", r"rotate\(r?\w+\)")])
+@pytest.mark.parametrize(("checker", "change"), [("near", "translate"), ("lying", "rotate")])
 def test_negative_that_is_accepted_elsewhere_or_turned_fails_with_the_change(gate, shown, checker, change):
     """A checker that is right about the origin only would let agents pass who draw anywhere else."""
     result = gate(checker, "-k", "rejects")
     result.assert_outcomes(failed=1)
     text = shown(result)
-    assert re.search(rf"^checker {checker} accepted the negative 'bent' after {change}, which is wrong$", text, re.M)
+    told = re.search(
+        rf"^checker {checker} accepted the negative 'bent' after (.+), which is wrong$", text, re.MULTILINE
+    )
+    assert told is not None
+    # Hypothesis mostly, but not always, finds that one of two changes is enough.
+    changes = [re.fullmatch(r"(translate|rotate)\([\w, -]+\)", one)[1] for one in told[1].split(" then ")]
+    assert change in changes
     assert picture_in(text).read_bytes().startswith(b"\x89PNG")
 
 
