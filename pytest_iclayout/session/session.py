@@ -18,9 +18,10 @@ from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.geometry.io import write_layout
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session import commands as cmd
-from pytest_iclayout.session import drawing, queries
+from pytest_iclayout.session import drawing, editing, generating, queries
 from pytest_iclayout.session.document import Document
 from pytest_iclayout.session.errors import CommandError, ErrorCode
+from pytest_iclayout.session.recordable import recordable
 from pytest_iclayout.session.transcript import Entry, Outcome
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.load import builtin_technology
@@ -60,7 +61,7 @@ class LayoutSession:
     ) -> Outcome:
         """Carry out one command (a model, or the mapping that its JSON form gives) and record it."""
         before, begun = self.revision, self._milliseconds()
-        raw = cmd.recordable(command)
+        raw = recordable(command)
         try:
             if len(self.transcript) >= self.max_commands:
                 raise CommandError(ErrorCode.BUDGET_EXHAUSTED, f"the session took its {self.max_commands} commands")
@@ -107,6 +108,10 @@ class LayoutSession:
             case cmd.SetTechnology():
                 self._set_technology(command)
                 return self._mutated([])
+            case cmd.BuildViaStack():
+                return self._mutated(editing.build_via_stack(self.document, command, self.technology, self.rule_set))
+            case cmd.RunGenerator():
+                return self._mutated(generating.run_generator(self.document, command, self.technology))
             case cmd.RouteNet():
                 return self._route(command)
             case cmd.QueryShapes():
@@ -206,4 +211,9 @@ _DRAWING: dict[type, Callable[[Document, Any], list[int]]] = {
     cmd.PlaceArray: drawing.place_array,
     cmd.TransformShapes: drawing.transform_shapes,
     cmd.DeleteShapes: drawing.delete_shapes,
+    cmd.BooleanCombine: editing.boolean_combine,
+    cmd.AlignShapes: editing.align_shapes,
+    cmd.DistributeShapes: editing.distribute_shapes,
+    cmd.OffsetShapes: editing.offset_shapes,
+    cmd.PlacePcell: generating.place_pcell,
 }

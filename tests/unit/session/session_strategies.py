@@ -71,10 +71,46 @@ def commands():
         command("delete_shapes", ids=ids),
         command("set_technology", source=st.sampled_from((TECHNOLOGY.format(1000), TECHNOLOGY.format(200), "layer 1"))),
         command("route_net", cell=cells, net=st.just("n"), layer=layers, terminals=st.lists(place, max_size=3)),
+        *editing(place),
+        *generating(place),
         command("get_cell_info", cell=cells),
         command("query_shapes", cell=cells, layer=st.one_of(st.none(), layers), region=st.one_of(st.none(), rects())),
         command("get_violations"),
         command("no_such_command"),
+    )  # fmt: skip
+
+
+def editing(place):
+    many = st.lists(st.integers(1, 14), min_size=1, max_size=5)
+    few = st.lists(st.integers(1, 3), min_size=2, max_size=4)
+    return (
+        command(
+            "boolean_combine", cell=cells, ids=st.one_of(many, few), layer=layers,
+            bool_op=st.sampled_from(("union", "intersection", "difference", "xor")),
+        ),
+        command("align_shapes", ids=many, align=st.sampled_from(("left", "right", "center_x", "top", "bottom"))),
+        command("distribute_shapes", ids=many, axis=st.sampled_from(("horizontal", "vertical"))),
+        command("offset_shapes", ids=many, delta=st.one_of(st.integers(-80, 80), coordinates)),
+        command(
+            "build_via_stack", cell=cells, lower_layer=layers, upper_layer=layers, cut_layer=layers, center=place,
+            cut_size=st.one_of(st.integers(1, 300), st.just(COORD_LIMIT)), default_enclosure=st.integers(0, 50),
+        ),
+    )  # fmt: skip
+
+
+def generating(place):
+    layers_or_none = st.one_of(layers, st.none())
+    small, widths = st.integers(0, 3), st.sampled_from((50, 40))
+    return (
+        command(
+            "run_generator", cell=cells, generator_id=st.sampled_from(("via_farm", "via_farm", "guard_ring", "ring")),
+            params=st.one_of(st.none(), st.just({}), st.fixed_dictionaries({"rows": small, "cols": small})),
+        ),
+        command(
+            "place_pcell", cell=st.one_of(cells, st.just("box_pad$68_20-69_20-50-20")),
+            pcell=st.sampled_from(("box_pad", "pad")), transform=st.one_of(st.none(), transforms(place)),
+            params=st.fixed_dictionaries({"outer": layers, "inner": layers_or_none, "width": widths}),
+        ),
     )  # fmt: skip
 
 
