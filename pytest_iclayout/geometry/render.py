@@ -30,10 +30,12 @@ def render_png(
     *,
     width: int = DEFAULT_WIDTH,
     height: int = DEFAULT_HEIGHT,
+    region: db.Box | None = None,
 ) -> bytes:
     """PNG bytes of a cell, ``width`` x ``height`` pixels, layers in the technology's colours, findings framed in red.
 
-    ``cell_name`` None shows the first top cell.  Needs no display.
+    ``cell_name`` None shows the first top cell.  A ``region`` (dbu) is shown in the middle, as large as it
+    fits, without a legend; else the whole cell is, with one.  Needs no display.
     """
     import klayout.lay as lay
 
@@ -62,9 +64,9 @@ def render_png(
             place = db.DBox(finding.place.to_db()) * layout.dbu
             box += place
             _mark(view, place, finding.rule)
-    window = _window(box, width / height)
+    window = _window(box, width / height) if region is None else db.DBox(region) * layout.dbu
     view.zoom_box(window)
-    if cell is not None:
+    if cell is not None and region is None:
         _legend(view, window, layout, cell, technology)
     return bytes(view.get_pixels_with_options(width, height).to_png_data())
 

@@ -5,6 +5,7 @@ All lengths are in dbu.  Every coordinate is bounded (see ``geometry.shapes.COOR
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -22,16 +23,27 @@ MAX_POINTS = MAX_RECORD_POINTS
 MAX_ARRAY_COUNT = 32_767
 """Columns or rows of one array: a GDS II record holds 15 bits."""
 
+MAX_TEXT = 200_000_000
+"""Characters of a file or snapshot within a command."""
+
 # GDS II cell names are printable ASCII; KLayout writes $ for anything else, which would rename cells.
 CellName = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[A-Za-z0-9_$.?\-]+$")]
 ElementId = Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)]
 Length = Annotated[int, Field(ge=1, le=COORD_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=MAX_ARRAY_COUNT, strict=True)]
+Pixels = Annotated[int, Field(ge=16, le=4096, strict=True)]
 
 
 def _default_if_null(default: Any) -> BeforeValidator:
     """Transcripts in the field write null for an optional argument that was left out."""
     return BeforeValidator(lambda value: default if value is None else value)
+
+
+def _base64_of_numbers(value: Any) -> Any:
+    """Programs of the field write bytes as a list of numbers, too."""
+    if not isinstance(value, list) or not all(isinstance(one, int) and 0 <= one <= 255 for one in value):
+        return value
+    return base64.b64encode(bytes(value)).decode("ascii")
 
 
 class _Command(BaseModel):
@@ -262,6 +274,56 @@ class PlacePcell(_Command):
     transform: Annotated[Transform, _default_if_null({})] = Transform()
 
 
+class NetlistCompare(_Command):
+    """Compare a cell's nets with a netlist (JSON text)."""
+
+    op: Literal["netlist_compare"] = "netlist_compare"
+    cell: CellName
+    expected: str = Field(max_length=1_000_000)
+
+
+class ExportGds(_Command):
+    """The document as a GDS file."""
+
+    op: Literal["export_gds"] = "export_gds"
+
+
+class ExportOasis(_Command):
+    """The document as an OASIS file."""
+
+    op: Literal["export_oasis"] = "export_oasis"
+
+
+class ImportGds(_Command):
+    """Replace the document by that of a file (base64 text); its elements get new ids."""
+
+    op: Literal["import_gds"] = "import_gds"
+    bytes: Annotated[str, BeforeValidator(_base64_of_numbers)] = Field(max_length=MAX_TEXT)
+
+
+class RenderPng(_Command):
+    """A picture of a region of a cell, the first top cell if none is named."""
+
+    op: Literal["render_png"] = "render_png"
+    region: Rect
+    width: Pixels
+    height: Pixels
+    cell: CellName | None = None
+
+
+class SaveSession(_Command):
+    """A snapshot of the session: document with ids, revision, technology and transcript."""
+
+    op: Literal["save_session"] = "save_session"
+
+
+class LoadSession(_Command):
+    """Replace document, revision, technology and transcript by those of a snapshot."""
+
+    op: Literal["load_session"] = "load_session"
+    snapshot: str = Field(max_length=MAX_TEXT)
+
+
 Command = Annotated[
     CreateCell
     | DeleteCell
@@ -288,7 +350,14 @@ Command = Annotated[
     | OffsetShapes
     | BuildViaStack
     | RunGenerator
-    | PlacePcell,
+    | PlacePcell
+    | NetlistCompare
+    | ExportGds
+    | ExportOasis
+    | ImportGds
+    | RenderPng
+    | SaveSession
+    | LoadSession,
     Field(discriminator="op"),
 ]
 

@@ -10,7 +10,7 @@ from pytest_iclayout.session.errors import CommandError
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import RecordedCommand, Transcript, TranscriptError
 
-_DELETING = {"delete_cell", "boolean_combine"}
+_DELETING = {"delete_cell", "boolean_combine", "import_gds"}
 """Commands that delete elements without naming all of them, or that draw others in their place."""
 
 

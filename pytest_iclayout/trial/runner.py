@@ -142,7 +142,7 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
     tools = _tools(progress.session)
     feedback: Feedback | None = None
     for iteration in range(1, settings.max_iterations + 1):
-        done_before = len(progress.session.transcript)
+        done_before = len(progress.session.journal)
         proposal = working.propose(Turn(iteration=iteration, feedback=feedback), tools)
         if not isinstance(proposal, Proposal):
             raise TypeError(f"agent {agent.name} must return a Proposal (returned {type(proposal).__name__})")
@@ -151,7 +151,7 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         progress.artifact = progress.session.export()
         judgement = task.oracle.judge_with_violations(progress.artifact)
         progress.judgements.append(judgement)
-        entries = progress.session.transcript[done_before:]
+        entries = progress.session.journal[done_before:]
         progress.plan.append(
             PlanStep(
                 goal=f"task {task.id}, iteration {iteration}",
@@ -210,13 +210,13 @@ def _finish(
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,
         max_iterations=settings.max_iterations,
-        commands=len(session.transcript),
-        failed_commands=sum(not entry.outcome.ok for entry in session.transcript),
+        commands=len(session.journal),
+        failed_commands=sum(not entry.outcome.ok for entry in session.journal),
         started_at=started_at,
         nodeid=nodeid,
         run_id=settings.run_id,
         document_hash=session.document_hash() if ran else None,
         engines=engine_versions(),
     )
-    transcript = format_transcript(session.transcript, session.document_hash(), progress.plan) if ran else None
+    transcript = format_transcript(session.journal, session.document_hash(), progress.plan) if ran else None
     return Trial(record, Attachments(gds=progress.artifact, transcript=transcript, png=None))

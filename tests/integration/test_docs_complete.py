@@ -9,7 +9,7 @@ import argparse
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 from unittest.mock import MagicMock
 
 import pytest
@@ -23,11 +23,12 @@ from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
+from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.generators.registry import GENERATORS
 from pytest_iclayout.session.pcells import PCELLS
-from pytest_iclayout.session.transcript import Entry
+from pytest_iclayout.session.transcript import Entry, Outcome
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_toml
 from pytest_iclayout.suite.manifest import Manifest
@@ -123,8 +124,14 @@ SURFACES = {
     "proposal": ("agents.md", "Proposal", keys(Proposal)),
     "checkers": ("checkers.md", "Bundled checkers", set(CHECKERS)),
     "variants": ("checkers.md", "Variants", set(MOVED)),
+    "outcome of a command": ("commands.md", "Outcomes", keys(Outcome) | {"ok"}),
     "error codes": ("commands.md", "Error codes", values(ErrorCode)),
     "transcript": ("commands.md", "Transcripts", keys(Entry)),
+    "netlist": (
+        "commands.md",
+        "Netlists",
+        keys(Netlist) | keys(ExpectedNet) | set(get_args(get_type_hints(Difference)["kind"])),
+    ),
     "generators": ("generators.md", "Generators", set(GENERATORS)),
     "pcells": ("generators.md", "PCells", set(PCELLS)),
     "fixtures": ("fixtures.md", "What they give", set(plugin.__all__)),

@@ -1,6 +1,7 @@
 """Generators: every valid set of parameters gives a layout without a violation, connected as described."""
 
 import math
+from itertools import pairwise
 
 import klayout.db as db
 import pytest
@@ -152,7 +153,7 @@ def test_pad_ring_of_a_wide_die_has_pads_at_the_pitch_on_every_side():
     lower = sorted(one.left for one in pads if one.bottom == 0)
     left = sorted(one.bottom for one in pads if one.left == 0)
     assert (len(lower), len(left), len(pads)) == (9, 4, 26)
-    assert {side[n + 1] - side[n] for side in (lower, left) for n in range(len(side) - 1)} == {100_000}
+    assert {after - before for side in (lower, left) for before, after in pairwise(side)} == {100_000}
     assert lower[0] == 1_000_000 - (lower[-1] + 60_000)
 
 
@@ -168,7 +169,15 @@ def test_frames_are_closed_and_joined_by_cuts_on_each_level(params):
     for cut in cuts:
         assert len(elements(session, cut)) >= 4
         assert (drawn(session, cut) - ring).is_empty()
+        pitch = {"mcon": 360, "via": 320, "via2": 400}[cut]
         corners = drawn(session, cut).bbox()
+        for side in (
+            [one.left for one in elements(session, cut) if one.bottom == corners.bottom],
+            [one.left for one in elements(session, cut) if one.top == corners.top],
+            [one.bottom for one in elements(session, cut) if one.left == corners.left],
+            [one.bottom for one in elements(session, cut) if one.right == corners.right],
+        ):
+            assert all(pitch <= after - before < 2 * pitch for before, after in pairwise(sorted(side)))
         assert corners.left == corners.bottom
         assert {corners.right, corners.top} <= {outer.right - corners.left - odd for odd in (0, 1)} | {
             outer.top - corners.left - odd for odd in (0, 1)
@@ -236,6 +245,10 @@ def test_serpentine_is_one_line_from_end_to_end(params):
     (line,) = drawn(session, layer).each()
     assert line.holes() == 0
     assert line.num_points() == 4 * count
+    # Above, the turns join legs 0 and 1, 2 and 3, ...; below, legs 1 and 2, 3 and 4, ...
+    for low, pieces in ((length + width, (count + 1) // 2), (0, count // 2 + 1)):
+        strip = db.Region(db.Box(0, low, line.bbox().right, low + width))
+        assert (db.Region(line) & strip).count() == pieces
     assert line.area() == width * (count * (length + 2 * width) + (count - 1) * width)
     assert len(nets(session)) == 1
 
@@ -249,6 +262,7 @@ def test_contact_chain_is_one_net_that_every_contact_carries(params):
     assert len(contacts) == count
     (net,) = nets(session)
     assert len(net["layers"]) == 2
+    assert len(elements(session, layer)) == (count + 1) // 2
     for number in contacts[:: max(1, count - 1)]:
         broken = generated("test_structure", **params)
         assert broken.execute({"op": "delete_shapes", "ids": [number]}).ok
