@@ -39,7 +39,7 @@ class _Polygon(_Frozen):
     points: tuple[Place, ...] = Field(min_length=3)
 
     def to_db(self) -> db.Polygon:
-        # Raw: the slit to a hole must not be taken for a mistake.
+        # Raw: with all points as they were, whatever KLayout would leave out.
         return db.Polygon([db.Point(*one) for one in self.points], True)
 
 

@@ -42,7 +42,8 @@ def drawn():
         *RING, add_rect("child", rect=(0, 0, 30, 10)), add_rect(rect=(5, 5, 9, 9)),
         polygon((200, 0), (300, 0), (200, 77)), path((0, 400), (90, 400), (90, 500), width=7, endcap="round"),
         path((0, 600), (90, 600), endcap="square"), label("VPWR"), place(dx=900, orientation="mirror_x90"),
-        place(dx=900, dy=300, mag_num=3, mag_den=2), array(3, 2, 100, -70, dx=1200), transform(9, orientation="r90"),
+        place(dx=900, dy=300, mag_num=3, mag_den=2), array(3, 2, 100, -70, dx=1200),
+        transform(9, orientation="mirror_x90"),
         {"op": "delete_shapes", "ids": [5]},
     )  # fmt: skip
     assert not session.execute({"op": "fly"}).ok
@@ -251,6 +252,12 @@ def test_snapshot_holds_document_ids_revision_technology_and_transcript():
         assert both.execute({"op": "offset_shapes", "ids": [3], "delta": 4}).ok
     assert elements(other) == elements(session)
     assert [one.seq for one in other.transcript] == list(range(len(other.transcript)))
+
+
+def test_id_of_an_element_that_was_deleted_before_is_not_used_again_after_loading():
+    session, other = begun(add_rect(), {"op": "delete_shapes", "ids": [1]}), LayoutSession()
+    assert other.execute(load(snapshot_of(session))).ok
+    assert other.execute(add_rect()).affected == (2,)
 
 
 def test_transcript_of_a_loaded_session_replays_to_its_document():
