@@ -49,14 +49,21 @@ def render_png(
     width: int = DEFAULT_WIDTH,
     height: int = DEFAULT_HEIGHT,
     caption: Sequence[str] = (),
+    region: db.Box | None = None,
 ) -> bytes:
     """PNG bytes of a cell, ``width`` x ``height`` pixels, layers in the technology's colours, findings framed in red.
 
     On top the lines of ``caption`` and the first findings, with the numbers of their frames, each shortened to
-    one line; at the left the layers; at the bottom a scale.  ``cell_name`` None shows the first top cell.
-    Needs no display.
+    one line; at the left the layers; at the bottom a scale.  ``cell_name`` None shows the first top cell.  A
+    ``region`` (dbu) is shown in the middle, as large as it fits, with nothing written beside it; else the whole
+    cell is.  Needs no display.
     """
     cell = _cell(layout, cell_name)
+    if region is not None:
+        window = _fitting(db.DBox(region) * layout.dbu, width / height)
+        return bytes(
+            _view(layout, cell, technology).get_pixels_with_options(width, height, 0, 0, 0, window).to_png_data()
+        )
     layers = [] if cell is None else [_Drawn.of(info, technology) for info in _drawn(layout, cell)]
     places = [_in_um(finding, layout.dbu) for finding in findings]
     box = db.DBox() if cell is None else db.DBox(cell.bbox()) * layout.dbu
@@ -83,6 +90,13 @@ def render_png(
     _scale(pen)
     # Line width and oversampling as they are by default; the box is the page, to the pixel.
     return bytes(view.get_pixels_with_options(width, height, 0, 0, 0, page.window).to_png_data())
+
+
+def _fitting(box: db.DBox, aspect: float) -> db.DBox:
+    """The smallest box of that width to height around ``box``, which stays in its middle."""
+    height = max(box.height(), box.width() / aspect)
+    grow_x, grow_y = (height * aspect - box.width()) / 2, (height - box.height()) / 2
+    return box.enlarged(grow_x, grow_y)
 
 
 @dataclass(frozen=True)

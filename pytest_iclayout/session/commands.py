@@ -5,8 +5,7 @@ All lengths are in dbu.  Every coordinate is bounded (see ``geometry.shapes.COOR
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
+import base64
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from pytest_iclayout.geometry.io import MAX_RECORD_POINTS
 from pytest_iclayout.geometry.shapes import COORD_LIMIT, Coord, Point, Rect, Transform
 from pytest_iclayout.session.errors import CommandError, ErrorCode
+from pytest_iclayout.session.recordable import json_copy
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import Layer
 
@@ -23,16 +23,27 @@ MAX_POINTS = MAX_RECORD_POINTS
 MAX_ARRAY_COUNT = 32_767
 """Columns or rows of one array: a GDS II record holds 15 bits."""
 
+MAX_TEXT = 200_000_000
+"""Characters of a file or snapshot within a command."""
+
 # GDS II cell names are printable ASCII; KLayout writes $ for anything else, which would rename cells.
 CellName = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[A-Za-z0-9_$.?\-]+$")]
 ElementId = Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)]
 Length = Annotated[int, Field(ge=1, le=COORD_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=MAX_ARRAY_COUNT, strict=True)]
+Pixels = Annotated[int, Field(ge=16, le=4096, strict=True)]
 
 
 def _default_if_null(default: Any) -> BeforeValidator:
     """Transcripts in the field write null for an optional argument that was left out."""
     return BeforeValidator(lambda value: default if value is None else value)
+
+
+def _base64_of_numbers(value: Any) -> Any:
+    """Programs of the field write bytes as a list of numbers, too."""
+    if not isinstance(value, list) or not all(isinstance(one, int) and 0 <= one <= 255 for one in value):
+        return value
+    return base64.b64encode(bytes(value)).decode("ascii")
 
 
 class _Command(BaseModel):
@@ -197,6 +208,122 @@ class CheckIntent(_Command):
     intent: str = Field(max_length=1_000_000)
 
 
+class BooleanCombine(_Command):
+    """Combine polygons: they are deleted, the polygons of the result are drawn. Paths are left alone."""
+
+    op: Literal["boolean_combine"] = "boolean_combine"
+    cell: CellName
+    bool_op: Literal["union", "intersection", "difference", "xor"]
+    ids: tuple[ElementId, ...] = Field(min_length=2)
+    layer: Layer
+
+
+class AlignShapes(_Command):
+    """Move elements to one side, or to the middle, of the box around all of them."""
+
+    op: Literal["align_shapes"] = "align_shapes"
+    ids: tuple[ElementId, ...] = Field(min_length=2)
+    align: Literal["left", "right", "center_x", "top", "bottom", "center_y"]
+
+
+class DistributeShapes(_Command):
+    """Move elements between the first and the last one of a row so that all gaps are equal."""
+
+    op: Literal["distribute_shapes"] = "distribute_shapes"
+    ids: tuple[ElementId, ...] = Field(min_length=3)
+    axis: Literal["horizontal", "vertical"]
+
+
+class OffsetShapes(_Command):
+    """Move the edges of polygons outward (positive) or inward. Paths are left alone."""
+
+    op: Literal["offset_shapes"] = "offset_shapes"
+    ids: tuple[ElementId, ...] = Field(min_length=1)
+    delta: Coord
+
+
+class BuildViaStack(_Command):
+    """Draw a square cut and around it a square on each of two conductors, as the enclosure rules ask."""
+
+    op: Literal["build_via_stack"] = "build_via_stack"
+    cell: CellName
+    lower_layer: Layer
+    upper_layer: Layer
+    cut_layer: Layer
+    center: Point
+    cut_size: Length
+    default_enclosure: Annotated[int, Field(ge=0, le=COORD_LIMIT, strict=True)]
+
+
+class RunGenerator(_Command):
+    """Draw what a generator makes of its parameters."""
+
+    op: Literal["run_generator"] = "run_generator"
+    cell: CellName
+    generator_id: str = Field(min_length=1, max_length=64)
+    params: Annotated[dict[str, Any], _default_if_null({})] = Field(default_factory=dict)
+
+
+class PlacePcell(_Command):
+    """Place a parameterised cell; the cell is drawn where there is none with these parameters."""
+
+    op: Literal["place_pcell"] = "place_pcell"
+    cell: CellName
+    pcell: str = Field(min_length=1, max_length=64)
+    params: Annotated[dict[str, Any], _default_if_null({})] = Field(default_factory=dict)
+    transform: Annotated[Transform, _default_if_null({})] = Transform()
+
+
+class NetlistCompare(_Command):
+    """Compare a cell's nets with a netlist (JSON text)."""
+
+    op: Literal["netlist_compare"] = "netlist_compare"
+    cell: CellName
+    expected: str = Field(max_length=1_000_000)
+
+
+class ExportGds(_Command):
+    """The document as a GDS file."""
+
+    op: Literal["export_gds"] = "export_gds"
+
+
+class ExportOasis(_Command):
+    """The document as an OASIS file."""
+
+    op: Literal["export_oasis"] = "export_oasis"
+
+
+class ImportGds(_Command):
+    """Replace the document by that of a file (base64 text); its elements get new ids."""
+
+    op: Literal["import_gds"] = "import_gds"
+    bytes: Annotated[str, BeforeValidator(_base64_of_numbers)] = Field(max_length=MAX_TEXT)
+
+
+class RenderPng(_Command):
+    """A picture of a region of a cell, the first top cell if none is named."""
+
+    op: Literal["render_png"] = "render_png"
+    region: Rect
+    width: Pixels
+    height: Pixels
+    cell: CellName | None = None
+
+
+class SaveSession(_Command):
+    """A snapshot of the session: document with ids, revision, technology and transcript."""
+
+    op: Literal["save_session"] = "save_session"
+
+
+class LoadSession(_Command):
+    """Replace document, revision, technology and transcript by those of a snapshot."""
+
+    op: Literal["load_session"] = "load_session"
+    snapshot: str = Field(max_length=MAX_TEXT)
+
+
 Command = Annotated[
     CreateCell
     | DeleteCell
@@ -216,7 +343,21 @@ Command = Annotated[
     | GetViolations
     | RouteNet
     | RunExtract
-    | CheckIntent,
+    | CheckIntent
+    | BooleanCombine
+    | AlignShapes
+    | DistributeShapes
+    | OffsetShapes
+    | BuildViaStack
+    | RunGenerator
+    | PlacePcell
+    | NetlistCompare
+    | ExportGds
+    | ExportOasis
+    | ImportGds
+    | RenderPng
+    | SaveSession
+    | LoadSession,
     Field(discriminator="op"),
 ]
 
@@ -228,7 +369,7 @@ def parse_command(data: Any) -> Command:
 
     Raises CommandError (invalid_argument) whose message names the argument and what is accepted.
     """
-    given, foreign = _json_copy(data)
+    given, foreign = json_copy(data)
     if foreign:
         raise CommandError(ErrorCode.INVALID_ARGUMENT, f"a command is JSON data, which has no {foreign[0]}")
     try:
@@ -245,51 +386,3 @@ def dump_command(command: Command) -> dict[str, Any]:
 def command_schema() -> dict[str, Any]:
     """The JSON schema of all commands, for agents and their tools."""
     return _ADAPTER.json_schema()
-
-
-_DEEPEST = 32
-"""Levels of a command; a valid one has 4.  Python cannot even show a value of a thousand levels."""
-
-
-def recordable(command: Any) -> dict[str, Any]:
-    """What a transcript keeps of a command, valid or not: an own copy that JSON can hold.
-
-    A valid command is kept as it was given.  Of an invalid one, what JSON does not have (NaN, bytes, keys
-    that are no text, a value nested without end) is replaced by a word for it.
-    """
-    copy, _ = _json_copy(command)
-    return copy if isinstance(copy, dict) else {"given": copy}
-
-
-def _json_copy(value: Any) -> tuple[Any, list[str]]:
-    """A copy with words for what JSON does not have, and these words."""
-    foreign: list[str] = []
-
-    def replaced(word: str) -> str:
-        foreign.append(word)
-        return f"({word})"
-
-    def copy(one: Any, depth: int) -> Any:
-        if one is None or isinstance(one, bool):
-            return one
-        if isinstance(one, str):
-            text = one.encode("utf-8", "backslashreplace").decode("utf-8")
-            if text != one:
-                foreign.append("lone surrogate")
-            return text
-        if isinstance(one, int):
-            return int(one) if one.bit_length() <= 1024 else replaced(f"integer of {one.bit_length()} bits")
-        if isinstance(one, float):
-            return one if isfinite(one) else replaced(str(one))
-        if isinstance(one, BaseModel):
-            return one.model_dump(mode="json")
-        if depth > _DEEPEST:
-            return replaced(f"place below {_DEEPEST} levels")
-        if isinstance(one, Mapping):
-            keys = (key if isinstance(key, str) else replaced(f"key of type {type(key).__name__}") for key in one)
-            return {copy(key, depth): copy(item, depth + 1) for key, item in zip(keys, one.values(), strict=True)}
-        if isinstance(one, list | tuple):
-            return [copy(item, depth + 1) for item in one]
-        return replaced(f"value of type {type(one).__name__}")
-
-    return copy(value, 0), foreign

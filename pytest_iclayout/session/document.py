@@ -35,6 +35,32 @@ class Document:
     elements: dict[int, Element] = field(default_factory=dict)
     _next_id: int = 1
 
+    @classmethod
+    def of_layout(cls, layout: db.Layout, first_id: int) -> Document:
+        """A layout that was read: every shape, label and instance is an element, cell by cell in their names' order."""
+        document = cls(layout, _next_id=first_id)
+        infos = sorted(
+            (info.layer, info.datatype, index)
+            for index, info in zip(layout.layer_indexes(), layout.layer_infos(), strict=True)
+        )
+        for cell in sorted(layout.each_cell(), key=lambda one: str(one.name)):
+            for layer, datatype, index in infos:
+                for shape in list(cell.shapes(index).each()):
+                    if shape.is_simple_polygon():
+                        shape.polygon = shape.polygon
+                    document._register(cell, shape, Layer(layer=layer, datatype=datatype))
+            for instance in list(cell.each_inst()):
+                document._register(cell, instance, None)
+        return document
+
+    @property
+    def next_id(self) -> int:
+        return self._next_id
+
+    def count_from(self, number: int) -> None:
+        """The next element gets this id, which must be above all others."""
+        self._next_id = number
+
     def cell(self, name: str) -> db.Cell:
         """Raises CommandError no_such_cell."""
         cell = self.layout.cell(name)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import klayout.db as db
 
-from pytest_iclayout.geometry.extent import MAX_FLAT_SHAPES, measure, placed_box, reaches_too_far
+from pytest_iclayout.geometry.extent import MAX_FLAT_SHAPES, measure
 from pytest_iclayout.geometry.shapes import COORD_LIMIT, Point, Transform
 from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.session.document import Document, Element
 from pytest_iclayout.session.errors import CommandError, ErrorCode
+from pytest_iclayout.session.reach import check_moved, check_reach, members_reach
 
 
 def create_cell(document: Document, command: cmd.CreateCell) -> list[int]:
@@ -42,7 +43,7 @@ def add_path(document: Document, command: cmd.AddPath) -> list[int]:
     if command.endcap != "flat":
         path.bgn_ext = path.end_ext = command.width // 2
         path.round = command.endcap == "round"
-    _check_reach(path.to_dtype(1.0).bbox(), "points", "the path")
+    check_reach(path.to_dtype(1.0).bbox(), "points", "the path")
     return [document.draw(cell, command.layer, path)]
 
 
@@ -110,7 +111,7 @@ def draw_route(document: Document, cell: db.Cell, command: cmd.RouteNet, width: 
                 wires.append(_wire(one, other, width))
                 length += abs(one.x - other.x) + abs(one.y - other.y)
     for wire in wires:
-        _check_reach(db.DBox(wire), "terminals", "a wire")
+        check_reach(db.DBox(wire), "terminals", "a wire")
     return [document.draw(cell, command.layer, wire) for wire in wires], length
 
 
@@ -124,13 +125,18 @@ def _wire(one: Point, other: Point, width: int) -> db.Box:
     )
 
 
-def _parent_and_child(document: Document, parent_name: str, child_name: str) -> tuple[db.Cell, db.Cell]:
-    parent, child = document.cell(parent_name), document.cell(child_name)
+def refuse_recursion(parent: db.Cell, child: db.Cell) -> None:
+    """Raises CommandError (invalid_argument) where the child is the parent or contains it."""
     if parent.cell_index() in (child.cell_index(), *child.called_cells()):
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT,
-            f"child: cell {child_name!r} contains {parent_name!r}; a cell cannot contain itself",
+            f"child: cell {child.name!r} contains {parent.name!r}; a cell cannot contain itself",
         )
+
+
+def _parent_and_child(document: Document, parent_name: str, child_name: str) -> tuple[db.Cell, db.Cell]:
+    parent, child = document.cell(parent_name), document.cell(child_name)
+    refuse_recursion(parent, child)
     return parent, child
 
 
@@ -142,18 +148,8 @@ def _place(document: Document, parent: db.Cell, child: db.Cell, array: db.CellIn
             ErrorCode.BUDGET_EXHAUSTED,
             f"{members} members of {extent.shapes} shapes are more than {MAX_FLAT_SHAPES} once flat",
         )
-    _check_reach(_reach(extent.box, array), "transform", f"{child.name!r}")
+    check_reach(members_reach(extent.box, array), "transform", f"{child.name!r}")
     return document.place(parent, array)
-
-
-def _reach(child: db.DBox, array: db.CellInstArray) -> db.DBox:
-    """The members' shapes and their origins: those of an empty cell have to fit into a file, too."""
-    return placed_box(child, array) + placed_box(db.DBox(0, 0, 0, 0), array)
-
-
-def _check_reach(box: db.DBox, argument: str, what: str) -> None:
-    if reaches_too_far(box):
-        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"{argument}: {what} would reach beyond ±{COORD_LIMIT} dbu")
 
 
 def _check_transform(document: Document, element: Element, transform: Transform) -> None:
@@ -165,23 +161,14 @@ def _check_transform(document: Document, element: Element, transform: Transform)
                 ErrorCode.INVALID_ARGUMENT,
                 f"transform: element {element.id} is an instance and is not magnified in place",
             )
-        _check_instance_reach(document, element, transform)
+        check_moved(document, element, _floating(transform), "transform")
         return
     if any(number * transform.mag_num % transform.mag_den for number in _coordinates(handle)):
         raise CommandError(
             ErrorCode.INVALID_ARGUMENT,
             f"transform: {transform.mag_num}/{transform.mag_den} takes element {element.id} off the dbu grid",
         )
-    drawn = handle.path.to_dtype(1.0).bbox() if handle.is_path() else db.DBox(element.bbox)
-    _check_reach(_floating(transform) * drawn, "transform", f"element {element.id}")
-
-
-def _check_instance_reach(document: Document, element: Element, transform: Transform) -> None:
-    assert isinstance(element.handle, db.Instance)
-    array = element.handle.cell_inst
-    child = measure(document.layout, document.layout.cell(array.cell_index)).box
-    # KLayout's own product would wrap around: the box of all members is moved instead.
-    _check_reach(_floating(transform) * _reach(child, array), "transform", f"element {element.id}")
+    check_moved(document, element, _floating(transform), "transform")
 
 
 def _floating(transform: Transform) -> db.DCplxTrans:

@@ -10,6 +10,7 @@ from pytest_iclayout.geometry.connectivity import Connectivity
 from pytest_iclayout.geometry.extent import measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent, IntentResult, compare_with_intent
+from pytest_iclayout.geometry.netlist import Netlist, compare_with_netlist
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session import commands as cmd
@@ -112,6 +113,14 @@ def intent_value(result: IntentResult) -> dict[str, Any]:
         "shorts": [
             {"net_a": one.pair.net_a, "net_b": one.pair.net_b, "at": one.terminal.name} for one in result.shorts
         ],
+    }
+
+
+def netlist_compare(view: LayoutView, expected: Netlist) -> dict[str, Any]:
+    differences = compare_with_netlist(Connectivity(view), expected)
+    return {
+        "ok": not differences,
+        "differences": [{"kind": one.kind, "nets": list(one.nets), "pins": list(one.pins)} for one in differences],
     }
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from pytest_iclayout.session.commands import parse_command
 from pytest_iclayout.session.errors import CommandError
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import RecordedCommand, Transcript, TranscriptError
+
+_DELETING = {"delete_cell", "boolean_combine", "import_gds"}
+"""Commands that delete elements without naming all of them, or that draw others in their place."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,22 @@ def replay(transcript: Transcript, session: LayoutSession) -> Replay:
         except CommandError as error:
             raise TranscriptError(f"{transcript.where(number)}: {error.message}") from error
         outcome = session.execute(command)
-        divergences.extend(_compare(recorded, outcome.error_message, outcome.affected))
+        divergences.extend(_compare(recorded, outcome.error_message, outcome.affected, session.document.elements))
     return Replay(session, tuple(divergences), refused)
 
 
-def _compare(recorded: RecordedCommand, error: str | None, affected: tuple[int, ...] | None) -> list[Divergence]:
+def _compare(
+    recorded: RecordedCommand, error: str | None, affected: tuple[int, ...] | None, left: Container[int]
+) -> list[Divergence]:
     if error is not None:
         return [Divergence(recorded.seq, f"applied when recorded, refused here: {error}")]
     then = None if recorded.outcome.ok is None else recorded.outcome.ok.affected
-    # Programs differ in what they list for deleting a cell; ids matter where later commands use them.
-    if recorded.command.get("op") == "delete_cell" or then is None or affected is None:
+    if then is None or affected is None:
         return []
-    if tuple(then) != affected:
-        return [Divergence(recorded.seq, f"affected elements {then} when recorded, {list(affected)} here")]
-    return []
+    if recorded.command.get("op") in _DELETING:
+        # Programs differ in whether they list what went; ids matter where later commands use them.
+        if [one for one in then if one in left] == [one for one in affected if one in left]:
+            return []
+    elif tuple(then) == affected:
+        return []
+    return [Divergence(recorded.seq, f"affected elements {then} when recorded, {list(affected)} here")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,16 +16,20 @@ from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.geometry.io import write_layout
+from pytest_iclayout.geometry.netlist import Netlist
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session import commands as cmd
-from pytest_iclayout.session import drawing, queries
+from pytest_iclayout.session import drawing, editing, files, generating, queries, snapshot
 from pytest_iclayout.session.document import Document
 from pytest_iclayout.session.errors import CommandError, ErrorCode
-from pytest_iclayout.session.transcript import Entry, Outcome
+from pytest_iclayout.session.recordable import recordable
+from pytest_iclayout.session.transcript import BlobDigest, Entry, Outcome
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.load import builtin_technology
 from pytest_iclayout.technology.models import RuleKind, Technology, TechnologyError
 from pytest_iclayout.technology.text import parse_technology_text
+
+_Parsed = TypeVar("_Parsed", bound=BaseModel)
 
 MAX_COMMANDS = 100_000
 """Commands of one session; the next one is refused with budget_exhausted."""
@@ -45,6 +49,9 @@ class LayoutSession:
     document: Document = field(default_factory=Document)
     revision: int = 0
     transcript: list[Entry] = field(default_factory=list)
+    """The commands that made this document; load_session replaces them and is none of them."""
+    journal: list[Entry] = field(default_factory=list)
+    """Every command that was executed here, whatever was loaded."""
     _violations: tuple[Finding, ...] | None = None
     _started: float = field(default_factory=time.monotonic)
 
@@ -60,9 +67,9 @@ class LayoutSession:
     ) -> Outcome:
         """Carry out one command (a model, or the mapping that its JSON form gives) and record it."""
         before, begun = self.revision, self._milliseconds()
-        raw = cmd.recordable(command)
+        raw = recordable(command)
         try:
-            if len(self.transcript) >= self.max_commands:
+            if len(self.journal) >= self.max_commands:
                 raise CommandError(ErrorCode.BUDGET_EXHAUSTED, f"the session took its {self.max_commands} commands")
             parsed = command if isinstance(command, BaseModel) else cmd.parse_command(command)
             outcome = self._apply(parsed)
@@ -72,21 +79,22 @@ class LayoutSession:
             outcome = Outcome(revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error))
         except RuntimeError as error:  # what klayout raises
             outcome = Outcome(revision=before, error_code=ErrorCode.ENGINE_ERROR, error_message=f"klayout: {error}")
-        if len(self.transcript) > self.max_commands:
+        if len(self.journal) > self.max_commands:
             return outcome  # the first refusal is recorded; an agent that does not stop must not fill the disk
-        self.transcript.append(
-            Entry(
-                seq=len(self.transcript),
-                command=raw,
-                revision_before=before,
-                revision_after=self.revision,
-                outcome=outcome,
-                ts_start_ms=begun,
-                ts_end_ms=self._milliseconds(),
-                tokens_in=tokens_in,
-                tokens_out=tokens_out,
-            )
+        entry = Entry(
+            seq=len(self.journal),
+            command=raw,
+            revision_before=before,
+            revision_after=self.revision,
+            outcome=outcome.recorded,
+            ts_start_ms=begun,
+            ts_end_ms=self._milliseconds(),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
         )
+        self.journal.append(entry)
+        if not (outcome.ok and raw.get("op") == "load_session"):
+            self.transcript.append(entry.model_copy(update={"seq": len(self.transcript)}))
         return outcome
 
     def export(self) -> bytes:
@@ -109,6 +117,10 @@ class LayoutSession:
             case cmd.SetTechnology():
                 self._set_technology(command)
                 return self._mutated([])
+            case cmd.BuildViaStack():
+                return self._mutated(editing.build_via_stack(self.document, command, self.technology, self.rule_set))
+            case cmd.RunGenerator():
+                return self._mutated(generating.run_generator(self.document, command, self.technology))
             case cmd.RouteNet():
                 return self._route(command)
             case cmd.QueryShapes():
@@ -124,7 +136,23 @@ class LayoutSession:
             case cmd.RunExtract():
                 return self._data(queries.extract(self._view(command.cell)))
             case cmd.CheckIntent():
-                return self._data(queries.check_intent(self._view(command.cell), _parse_intent(command.intent)))
+                view, intent = self._view(command.cell), _parse(Intent, "intent", command.intent)
+                return self._data(queries.check_intent(view, intent))
+            case cmd.NetlistCompare():
+                view, expected = self._view(command.cell), _parse(Netlist, "expected", command.expected)
+                return self._data(queries.netlist_compare(view, expected))
+            case cmd.ExportGds():
+                return self._blob(files.export(self.document, "GDS2"))
+            case cmd.ExportOasis():
+                return self._blob(files.export(self.document, "OASIS"))
+            case cmd.RenderPng():
+                return self._blob(files.render(self.document, command, self.technology))
+            case cmd.ImportGds():
+                return self._import(command)
+            case cmd.SaveSession():
+                return self._blob(snapshot.save(self.document, self.technology, self.revision, self.transcript))
+            case cmd.LoadSession():
+                return self._load(snapshot.load(command.snapshot))
         return _unhandled(command)
 
     def _mutated(self, affected: list[int], value: dict[str, Any] | None = None) -> Outcome:
@@ -133,6 +161,22 @@ class LayoutSession:
 
     def _data(self, value: dict[str, Any]) -> Outcome:
         return Outcome(revision=self.revision, value=value)
+
+    def _blob(self, data: bytes) -> Outcome:
+        return Outcome(revision=self.revision, blob=BlobDigest.of(data), data=data)
+
+    def _import(self, command: cmd.ImportGds) -> Outcome:
+        """The ids that went, then those that came."""
+        gone = list(self.document.elements)
+        self.document = files.import_gds(command, self.technology, self.document.next_id)
+        self._violations = None
+        return self._mutated([*gone, *self.document.elements])
+
+    def _load(self, loaded: snapshot.Loaded) -> Outcome:
+        self.document, self.technology = loaded.document, loaded.snapshot.technology
+        self.revision, self.transcript = loaded.snapshot.revision, list(loaded.snapshot.transcript)
+        self._violations = None
+        return Outcome(revision=self.revision, affected=tuple(self.document.elements))
 
     def _set_technology(self, command: cmd.SetTechnology) -> None:
         try:
@@ -186,11 +230,11 @@ class LayoutSession:
         return max(widths, default=None)
 
 
-def _parse_intent(text: str) -> Intent:
+def _parse(model: type[_Parsed], argument: str, text: str) -> _Parsed:
     try:
-        return Intent.model_validate_json(text)
+        return model.model_validate_json(text)
     except ValidationError as error:
-        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"intent: {explain(error)}") from error
+        raise CommandError(ErrorCode.INVALID_ARGUMENT, f"{argument}: {explain(error)}") from error
 
 
 def _unhandled(command: object) -> NoReturn:
@@ -208,4 +252,9 @@ _DRAWING: dict[type, Callable[[Document, Any], list[int]]] = {
     cmd.PlaceArray: drawing.place_array,
     cmd.TransformShapes: drawing.transform_shapes,
     cmd.DeleteShapes: drawing.delete_shapes,
+    cmd.BooleanCombine: editing.boolean_combine,
+    cmd.AlignShapes: editing.align_shapes,
+    cmd.DistributeShapes: editing.distribute_shapes,
+    cmd.OffsetShapes: editing.offset_shapes,
+    cmd.PlacePcell: generating.place_pcell,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NoReturn
@@ -16,14 +17,32 @@ class TranscriptError(ValueError):
     """A transcript that cannot be read or replayed; the message names file and line."""
 
 
+class BlobDigest(BaseModel):
+    """What a transcript keeps of bytes: how many, and their SHA-256 in hexadecimal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    count: int
+    sha256: str
+
+    @classmethod
+    def of(cls, data: bytes) -> BlobDigest:
+        return cls(count=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
 class Outcome(BaseModel):
-    """What a command did. ``affected`` for mutations, ``value`` for data, the two error fields for failures."""
+    """What a command did. ``affected`` for mutations, ``value`` for data, the two error fields for failures.
+
+    A file is in ``data`` and its digest in ``blob``; the transcript keeps the digest only.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     revision: int
     affected: tuple[int, ...] | None = None
     value: dict[str, Any] | None = None
+    blob: BlobDigest | None = None
+    data: bytes | None = Field(default=None, exclude=True, repr=False)
     error_code: ErrorCode | None = None
     error_message: str | None = None
 
@@ -31,11 +50,21 @@ class Outcome(BaseModel):
     def ok(self) -> bool:
         return self.error_code is None
 
+    @property
+    def recorded(self) -> Outcome:
+        """The outcome without the bytes of a file."""
+        return self if self.data is None else self.model_copy(update={"data": None})
+
     def to_json(self) -> dict[str, Any]:
-        """The transcript form: ``{"ok": {"result": "ok" or "data", ...}}`` or ``{"err": {"code", "message"}}``."""
+        """The transcript form: ``{"ok": {"result", ...}}`` or ``{"err": {"code", "message"}}``.
+
+        ``result`` is ``"ok"``, ``"data"`` with a ``value``, or ``"blob"`` with the digest of its ``bytes``.
+        """
         if self.error_code is not None:
             return {"err": {"code": self.error_code.value, "message": self.error_message}}
         body: dict[str, Any] = {"result": "ok" if self.value is None else "data", "revision": self.revision}
+        if self.blob is not None:
+            body.update(result="blob", bytes=self.blob.model_dump())
         if self.value is not None:
             body["value"] = self.value
         if self.affected is not None:

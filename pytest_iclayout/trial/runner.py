@@ -160,7 +160,7 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
     tools = _tools(progress.session)
     feedback: Feedback | None = None
     for iteration in range(1, settings.max_iterations + 1):
-        done_before = len(progress.session.transcript)
+        done_before = len(progress.session.journal)
         proposal = working.propose(Turn(iteration=iteration, feedback=feedback), tools)
         if not isinstance(proposal, Proposal):
             raise TypeError(f"agent {agent.name} must return a Proposal (returned {type(proposal).__name__})")
@@ -169,7 +169,7 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         progress.artifact = progress.session.export()
         judgement = task.oracle.judge_with_violations(progress.artifact)
         progress.judgements.append(judgement)
-        entries = progress.session.transcript[done_before:]
+        entries = progress.session.journal[done_before:]
         progress.plan.append(
             PlanStep(
                 goal=f"task {task.id}, iteration {iteration}",
@@ -215,7 +215,7 @@ def _finish(
 ) -> Trial:
     session, judged = progress.session, progress.judgements
     ran = outcome is not OutcomeKind.NOT_RUN
-    failed = [entry for entry in session.transcript if not entry.outcome.ok]
+    failed = [entry for entry in session.journal if not entry.outcome.ok]
     record = TrialRecord(
         task_id=task.id,
         model=getattr(agent, "model", None),
@@ -239,7 +239,7 @@ def _finish(
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,
         max_iterations=settings.max_iterations,
-        commands=len(session.transcript),
+        commands=len(session.journal),
         failed_commands=len(failed),
         last_command_error=f"{failed[-1].command.get('op')}: {failed[-1].outcome.error_message}" if failed else "",
         started_at=started_at,
@@ -248,5 +248,5 @@ def _finish(
         document_hash=session.document_hash() if ran else None,
         engines=engine_versions(),
     )
-    transcript = format_transcript(session.transcript, session.document_hash(), progress.plan) if ran else None
+    transcript = format_transcript(session.journal, session.document_hash(), progress.plan) if ran else None
     return Trial(record, Attachments(gds=progress.artifact, transcript=transcript, png=None))

@@ -138,6 +138,25 @@ def test_answer_that_an_agent_alters_stays_as_it_was_in_the_transcript(sly, pyte
     assert answer
 
 
+def test_snapshot_that_an_agent_loads_hides_no_command_from_the_record(sly, pytester):
+    record = sly(
+        "saved = layout.execute({'op': 'save_session'}).data.decode()\n"
+        "assert not layout.execute({'op': 'fly'}).ok\n"
+        "assert layout.execute(rect(0, 0, 10, 10)).ok\n"
+        "assert layout.execute({'op': 'load_session', 'snapshot': saved}).ok\n"
+        "assert layout.execute(rect(0, 0, 600, 400)).affected == (1,)"
+    )
+    assert (record["outcome"], record["commands"], record["failed_commands"]) == ("passed", 6, 1)
+    (path,) = (pytester.path / ".iclayout/results").rglob("*.transcript.jsonl")
+    transcript = parse_transcript(path.read_text(encoding="utf-8"), str(path))
+    assert [one.command["op"] for one in transcript.commands] == [
+        "create_cell", "save_session", "fly", "add_rect", "load_session", "add_rect",
+    ]  # fmt: skip
+    session = LayoutSession()
+    assert replay(transcript, session).divergences == ()
+    assert session.document_hash() == record["document_hash"]
+
+
 @pytest.mark.parametrize(
     ("value", "recorded"),
     [("{1}", "{1}"), ("b'x'", "b'x'"), ("float('nan')", "NaN"), ("float('inf')", "Infinity"), ("'\\ud800'", r"\ud800")],

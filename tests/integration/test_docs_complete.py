@@ -9,7 +9,7 @@ import argparse
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 from unittest.mock import MagicMock
 
 import pytest
@@ -23,9 +23,12 @@ from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
+from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
-from pytest_iclayout.session.transcript import Entry
+from pytest_iclayout.session.generators.registry import GENERATORS
+from pytest_iclayout.session.pcells import PCELLS
+from pytest_iclayout.session.transcript import Entry, Outcome
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_toml
 from pytest_iclayout.suite.manifest import Manifest
@@ -122,8 +125,16 @@ SURFACES = {
     "proposal": ("agents.md", "Proposal", keys(Proposal)),
     "checkers": ("checkers.md", "Bundled checkers", set(CHECKERS)),
     "variants": ("checkers.md", "Variants", set(MOVED)),
+    "outcome of a command": ("commands.md", "Outcomes", keys(Outcome) | {"ok"}),
     "error codes": ("commands.md", "Error codes", values(ErrorCode)),
     "transcript": ("commands.md", "Transcripts", keys(Entry)),
+    "netlist": (
+        "commands.md",
+        "Netlists",
+        keys(Netlist) | keys(ExpectedNet) | set(get_args(get_type_hints(Difference)["kind"])),
+    ),
+    "generators": ("generators.md", "Generators", set(GENERATORS)),
+    "pcells": ("generators.md", "PCells", set(PCELLS)),
     "fixtures": ("fixtures.md", "What they give", set(plugin.__all__)),
     "record": ("records.md", "Fields", keys(TrialRecord)),
     "findings": ("records.md", "Findings", keys(Finding)),
@@ -171,6 +182,29 @@ def test_page_has_no_row_for_a_command_that_does_not_exist() -> None:
 def test_page_explains_each_parameter_of_a_checker(name: str) -> None:
     params = keys(CheckerRegistry(CHECKERS).get(name).params_model)
     assert set(rows("checkers.md", name)) == params
+
+
+@pytest.mark.parametrize("name", [*GENERATORS, *PCELLS])
+def test_page_explains_each_parameter_of_a_generator_or_pcell_with_its_default_and_range(name: str) -> None:
+    fields = {**GENERATORS, **PCELLS}[name].params.model_fields
+    documented = parameter_rows(name)
+    assert set(documented) == set(fields)
+    for parameter, info in fields.items():
+        default, accepted = documented[parameter]
+        assert default == ("required" if info.is_required() else str(info.default).replace("True", "true"))
+        limits = [rule.ge if hasattr(rule, "ge") else rule.le for rule in info.metadata if not hasattr(rule, "strict")]
+        words = limits or list(get_args(info.annotation))
+        assert [str(word) for word in words if not re.search(rf"\b{word}\b", accepted)] == []
+
+
+def parameter_rows(name: str) -> dict[str, tuple[str, str]]:
+    """Default and accepted values of each parameter, as the page says."""
+    found = {}
+    for line in section("generators.md", name).splitlines():
+        if line.startswith("| `"):
+            parameter, default, accepted, _ = (cell.strip() for cell in line.strip("|").split(" | "))
+            found[parameter.strip("`")] = (default, accepted)
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(hooks()))

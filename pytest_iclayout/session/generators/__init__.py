@@ -1,0 +1,1 @@
+"""Generators: parameters and the technology's rules in, shapes out."""
