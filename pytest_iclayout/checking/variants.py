@@ -18,6 +18,8 @@ REDRAWN = frozenset({"split", "overlap", "as_paths", "wrap", "through_gds", "thr
 """Other data for the same geometry at the same place: legal for every checker that looks at geometry alone."""
 MOVED = REDRAWN | {"translate", "rotate"}
 """Also elsewhere and turned: legal where the task names no place and no direction."""
+PLACED = frozenset({"as_instances", "as_arrays"})
+"""Other data for the same placements: for checkers that look at these."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def variant_strategy(names: frozenset[str]) -> SearchStrategy[tuple[Variant, ...
         "overlap": st.tuples(permille),
         "as_paths": st.just(()),
         "wrap": st.tuples(orientation, coordinate, coordinate),
+        "as_instances": st.just(()),
+        "as_arrays": st.just(()),
         "through_gds": st.just(()),
         "through_oasis": st.just(()),
         "through_gdstk": st.just(()),
