@@ -7,5 +7,11 @@ CHECKERS = {
     "drc_clean": "iclayout_checkers.drc_clean:CHECKER",
     "intent": "iclayout_checkers.intent:CHECKER",
     "contact_stack": "iclayout_checkers.contact_stack:CHECKER",
+    "boolean_result": "iclayout_checkers.boolean_result:CHECKER",
+    "via_chain": "iclayout_checkers.via_chain:CHECKER",
+    "comb": "iclayout_checkers.comb:CHECKER",
+    "guard_ring": "iclayout_checkers.guard_ring:CHECKER",
+    "array_pitch": "iclayout_checkers.array_pitch:CHECKER",
+    "compound_cell": "iclayout_checkers.compound_cell:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

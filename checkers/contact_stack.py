@@ -10,6 +10,7 @@ import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.layouts import Points, other_layers, separate_polygons, sketch_of, unplaced
+from iclayout_checkers.vias import cut_side, joined
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
@@ -21,11 +22,9 @@ from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing, Sketch
 from pytest_iclayout.technology.layers import Layer, LayerRef
-from pytest_iclayout.technology.models import RuleKind, Technology
+from pytest_iclayout.technology.models import Technology
 
 _SIDES = ("left", "bottom", "right", "top")
-_CUT_SIDE = 170
-"""dbu; where the rules in force name no size for the cut."""
 
 
 class ContactStackParams(Params):
@@ -112,7 +111,7 @@ class ContactStack:
 
     def witness(self, params: ContactStackParams, bench: Bench) -> Drawing:
         bottom, top = _plates(params, bench.technology)
-        cut = db.Box(0, 0, _cut_side(params.via, bench), _cut_side(params.via, bench))
+        cut = db.Box(0, 0, cut_side(params.via, bench), cut_side(params.via, bench))
         plate = cut.enlarged(params.min_enclosure, params.min_enclosure)
         return sketch_of([(bottom[0], plate), (params.via, cut), (top[0], plate)]).drawing
 
@@ -140,7 +139,7 @@ class ContactStack:
         if cuts:
             found["cut_is_another_cut"] = st.builds(_exchanging(params.via), stacks, st.sampled_from(sorted(cuts)))
         for role, wanted in (("bottom", params.bottom), ("top", params.top)):
-            rivals = [one for one in _joined(params, bench.technology, role) if one != wanted]
+            rivals = [one for one in joined(params.via, bench.technology, role) if one != wanted]
             if wanted is not None and rivals:
                 found[f"{role}_is_another_conductor_of_the_via"] = st.builds(
                     _exchanging(wanted), stacks, st.sampled_from(rivals)
@@ -153,8 +152,8 @@ class ContactStack:
 
 def _plates(params: ContactStackParams, technology: Technology) -> _Plates:
     """Raises ValueError when neither the parameters nor the technology say what the via joins."""
-    bottoms = _joined(params, technology, "bottom") if params.bottom is None else (params.bottom,)
-    tops = _joined(params, technology, "top") if params.top is None else (params.top,)
+    bottoms = joined(params.via, technology, "bottom") if params.bottom is None else (params.bottom,)
+    tops = joined(params.via, technology, "top") if params.top is None else (params.top,)
     if not bottoms or not tops:
         raise ValueError(
             f"contact_stack: via: layer {params.via} is no cut of technology {technology.name}; "
@@ -163,22 +162,9 @@ def _plates(params: ContactStackParams, technology: Technology) -> _Plates:
     return _Plates(bottoms, tops)
 
 
-def _joined(params: ContactStackParams, technology: Technology, role: str) -> tuple[Layer, ...]:
-    """The conductors that the technology joins by the via, on one side of it."""
-    layers = (getattr(one, role) for one in technology.connections if one.cut == params.via)
-    return tuple(dict.fromkeys(layers))
-
-
 def _least(violations: list[Violation]) -> float:
     """The least enclosure among violations of one cut, in dbu; negative where it is not covered."""
     return min(-1.0 if one.measured is None else one.measured for one in violations)
-
-
-def _cut_side(via: Layer, bench: Bench) -> int:
-    """The side in dbu that the rules in force ask of a cut."""
-    sized = (RuleKind.EXACT_SIZE, RuleKind.WIDTH)
-    values = [rule.value for rule in bench.rules if rule.layer == via and rule.kind in sized]
-    return max(values, default=_CUT_SIDE)
 
 
 class _Stack(NamedTuple):

@@ -47,52 +47,67 @@ class LayerArea:
     params_model = LayerAreaParams
 
     def check(self, view: LayoutView, params: LayerAreaParams) -> Verdict:
-        region = view.region(params.layer)
-        # Halves of a dbu² that slanted edges leave are rounded away in KLayout's own area.
-        covered = sum(polygon.area2() for polygon in region.each()) / 2
-        least = params.min_area or 1
-        if covered < least:
-            required, words = least, "at least"
-        elif params.max_area is not None and covered > params.max_area:
-            required, words = params.max_area, "at most"
-        else:
-            return Verdict()
-        finding = Finding(
-            rule=self.name,
-            message=f"{view.describe(params.layer)} covers {covered:.15g} dbu², {words} {required} dbu² required",
-            layer=params.layer,
-            measured=covered,
-            required=required,
-            place=None if region.is_empty() else Rect.from_db(region.bbox()),
-        )
+        finding = area_finding(view, params, self.name)
         return Verdict.of(finding)
 
     def witness(self, params: LayerAreaParams, bench: Bench) -> Drawing:
-        return _polygon(params.layer, polygon_of_area(_right_area(params), isqrt(_right_area(params))))
+        return area_witness(params)
 
     def negatives(self, params: LayerAreaParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
-        layer, right = params.layer, _right_area(params)
-        width = _widths(right)
-        found: dict[str, SearchStrategy[Drawing]] = {
-            "nothing_drawn": st.just(Sketch().drawing),
-            "wrong_layer": st.builds(
-                lambda wrong, width: _polygon(wrong, polygon_of_area(right, width)),
-                other_layers(bench.technology, layer),
-                width,
-            ),
-            "shape_without_area": width.map(lambda width: Sketch().rect(layer, 0, 0, width, 0).drawing),
-            "only_in_a_cell_that_is_not_placed": width.map(
-                lambda width: unplaced(_polygon(layer, polygon_of_area(right, width)))
-            ),
-        }
-        if params.min_area is not None and params.min_area > 1:
-            found |= _too_small(layer, params.min_area)
-        if params.max_area is not None:
-            found |= _too_large(layer, params.max_area)
-        return found
+        return area_negatives(params, bench)
 
     def variants(self, params: LayerAreaParams) -> frozenset[str]:
         return MOVED
+
+
+def area_finding(view: LayoutView, params: LayerAreaParams, rule: str) -> Finding | None:
+    """What is wrong with the area that the layer covers, for a finding of ``rule``."""
+    region = view.region(params.layer)
+    # Halves of a dbu² that slanted edges leave are rounded away in KLayout's own area.
+    covered = sum(polygon.area2() for polygon in region.each()) / 2
+    least = params.min_area or 1
+    if covered < least:
+        required, words = least, "at least"
+    elif params.max_area is not None and covered > params.max_area:
+        required, words = params.max_area, "at most"
+    else:
+        return None
+    return Finding(
+        rule=rule,
+        message=f"{view.describe(params.layer)} covers {covered:.15g} dbu², {words} {required} dbu² required",
+        layer=params.layer,
+        measured=covered,
+        required=required,
+        place=None if region.is_empty() else Rect.from_db(region.bbox()),
+    )
+
+
+def area_witness(params: LayerAreaParams) -> Drawing:
+    """One shape whose area stands at a limit."""
+    return _polygon(params.layer, polygon_of_area(_right_area(params), isqrt(_right_area(params))))
+
+
+def area_negatives(params: LayerAreaParams, bench: Bench) -> dict[str, SearchStrategy[Drawing]]:
+    """Layouts in which the layer covers too little or too much, by name."""
+    layer, right = params.layer, _right_area(params)
+    width = _widths(right)
+    found: dict[str, SearchStrategy[Drawing]] = {
+        "nothing_drawn": st.just(Sketch().drawing),
+        "wrong_layer": st.builds(
+            lambda wrong, width: _polygon(wrong, polygon_of_area(right, width)),
+            other_layers(bench.technology, layer),
+            width,
+        ),
+        "shape_without_area": width.map(lambda width: Sketch().rect(layer, 0, 0, width, 0).drawing),
+        "only_in_a_cell_that_is_not_placed": width.map(
+            lambda width: unplaced(_polygon(layer, polygon_of_area(right, width)))
+        ),
+    }
+    if params.min_area is not None and params.min_area > 1:
+        found |= _too_small(layer, params.min_area)
+    if params.max_area is not None:
+        found |= _too_large(layer, params.max_area)
+    return found
 
 
 def _right_area(params: LayerAreaParams) -> int:

@@ -19,6 +19,8 @@ REDRAWN = frozenset({"split", "overlap", "as_paths", "wrap", "through_gds", "thr
 MOVES = frozenset({"translate", "rotate"})
 MOVED = REDRAWN | MOVES
 """Also elsewhere and turned: legal where the task names no place and no direction."""
+PLACED = frozenset({"as_instances", "as_arrays"})
+"""Other data for the same placements: for checkers that look at these."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def variant_strategy(names: frozenset[str]) -> SearchStrategy[tuple[Variant, ...
         "overlap": st.tuples(permille),
         "as_paths": st.just(()),
         "wrap": st.tuples(orientation, coordinate, coordinate),
+        "as_instances": st.just(()),
+        "as_arrays": st.just(()),
         "through_gds": st.just(()),
         "through_oasis": st.just(()),
         "through_gdstk": st.just(()),

@@ -17,6 +17,9 @@ from pytest_iclayout.geometry.extent import ExtentError, measure, reaches_too_fa
 from pytest_iclayout.geometry.io import read_layout, write_layout
 from pytest_iclayout.geometry.shapes import COORD_LIMIT, Orientation
 
+MAX_COLUMNS = 32_767
+"""Columns of one array: a GDS II record holds 15 bits."""
+
 
 def _copy(layout: db.Layout) -> db.Layout:
     return layout.dup()
@@ -62,6 +65,16 @@ def wrap(layout: db.Layout, cell_name: str, orientation: Orientation, dx: int, d
     child.transform(trans)
     cell.insert(db.CellInstArray(child.cell_index(), trans.inverted()))
     return result
+
+
+def as_instances(layout: db.Layout, cell_name: str) -> db.Layout:
+    """Place every member of an array by an instance of its own."""
+    return _replaced(layout, _single_instances)
+
+
+def as_arrays(layout: db.Layout, cell_name: str) -> db.Layout:
+    """Place instances of one cell that stand alike in a row along x, at one pitch, by an array of one row."""
+    return _replaced(layout, _row_arrays)
 
 
 def through_gds(layout: db.Layout, cell_name: str) -> db.Layout:
@@ -142,3 +155,62 @@ def _path_of_box(polygon: db.Polygon) -> list[db.Polygon | db.Path]:
         x = box.center().x
         return [db.Path([db.Point(x, box.bottom), db.Point(x, box.top)], box.width())]
     return [polygon]
+
+
+Instances = list[db.CellInstArray]
+
+
+def _replaced(layout: db.Layout, redraw: Callable[[Instances], Instances]) -> db.Layout:
+    result = _copy(layout)
+    for cell in result.each_cell():
+        placed = [instance.cell_inst for instance in cell.each_inst()]
+        cell.clear_insts()
+        for one in redraw(placed):
+            cell.insert(one)
+    return result
+
+
+def _single_instances(placed: Instances) -> Instances:
+    singles = []
+    for one in placed:
+        for row in range(max(1, one.nb)):
+            for column in range(max(1, one.na)):
+                step = one.a * column + one.b * row
+                singles.append(db.CellInstArray(one.cell_index, db.ICplxTrans(db.Trans(step)) * one.cplx_trans))
+    return singles
+
+
+def _row_arrays(placed: Instances) -> Instances:
+    arrays = [one for one in placed if one.is_regular_array()]
+    rows: dict[tuple[int, str, int], Instances] = {}
+    for one in placed:
+        if not one.is_regular_array():
+            trans = one.cplx_trans
+            alike = f"{trans.mag:.9g} {trans.angle:.6f} {trans.is_mirror()}"
+            rows.setdefault((one.cell_index, alike, trans.disp.y), []).append(one)
+    for row in rows.values():
+        row.sort(key=lambda one: one.cplx_trans.disp.x)
+        start = 0
+        while start < len(row):
+            end = _end_of_run(row, start)
+            # KLayout takes an array of pitch 0 for a single instance.
+            if end - start > 1 and _pitch(row, start) > 0:
+                pitch = db.Vector(_pitch(row, start), 0)
+                first = row[start]
+                arrays.append(db.CellInstArray(first.cell_index, first.cplx_trans, pitch, db.Vector(), end - start, 1))
+            else:
+                arrays += row[start:end]
+            start = end
+    return arrays
+
+
+def _pitch(row: Instances, number: int) -> int:
+    return int(row[number + 1].cplx_trans.disp.x - row[number].cplx_trans.disp.x)
+
+
+def _end_of_run(row: Instances, start: int) -> int:
+    """The end of the longest run from ``start`` in which each instance stands one pitch beyond the one before."""
+    end = start + 1
+    while end < len(row) and _pitch(row, end - 1) == _pitch(row, start) and end - start < MAX_COLUMNS:
+        end += 1
+    return end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pytest_iclayout.geometry.shapes import Point, Rect, Transform
+from pytest_iclayout.geometry.shapes import Orientation, Point, Rect, Transform
 from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.technology.layers import Layer
@@ -49,10 +49,33 @@ class Sketch:
         self._commands.append(cmd.AddLabel(cell=self._cell, layer=layer, text=text, position=position))
         return self
 
-    def place(self, child: str, x: int = 0, y: int = 0) -> Sketch:
+    def place(self, child: str, x: int = 0, y: int = 0, orientation: Orientation = Orientation.R0) -> Sketch:
         """Place a cell that another sketch drew (see :meth:`include`)."""
-        trans = Transform(dx=x, dy=y)
+        trans = Transform(orientation=orientation, dx=x, dy=y)
         self._commands.append(cmd.PlaceInstance(cell=self._cell, child=child, transform=trans))
+        return self
+
+    def array(
+        self,
+        child: str,
+        columns: int,
+        rows: int,
+        column_pitch: int,
+        row_pitch: int,
+        orientation: Orientation = Orientation.R0,
+    ) -> Sketch:
+        """Place a regular array of such a cell, its first member at the origin; the orientation turns all of it."""
+        self._commands.append(
+            cmd.PlaceArray(
+                cell=self._cell,
+                child=child,
+                transform=Transform(orientation=orientation),
+                columns=columns,
+                rows=rows,
+                column_pitch=column_pitch,
+                row_pitch=row_pitch,
+            )
+        )
         return self
 
     def include(self, other: Sketch) -> Sketch:

@@ -20,7 +20,7 @@ from pytest_iclayout import cli, hookspecs, options, plugin, terminal
 from pytest_iclayout.agents.protocol import Feedback, Proposal, Turn
 from pytest_iclayout.agents.registry import BUILT_IN
 from pytest_iclayout.checking.registry import CheckerRegistry
-from pytest_iclayout.checking.variants import MOVED
+from pytest_iclayout.checking.variants import MOVED, PLACED
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
@@ -124,7 +124,7 @@ SURFACES = {
     "feedback": ("agents.md", "Feedback", keys(Feedback)),
     "proposal": ("agents.md", "Proposal", keys(Proposal)),
     "checkers": ("checkers.md", "Bundled checkers", set(CHECKERS)),
-    "variants": ("checkers.md", "Variants", set(MOVED)),
+    "variants": ("checkers.md", "Variants", set(MOVED | PLACED)),
     "outcome of a command": ("commands.md", "Outcomes", keys(Outcome) | {"ok"}),
     "error codes": ("commands.md", "Error codes", values(ErrorCode)),
     "transcript": ("commands.md", "Transcripts", keys(Entry)),

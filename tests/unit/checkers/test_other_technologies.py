@@ -63,6 +63,15 @@ CASES = [
     (STACK, "drc_clean", {"crossing": "7/5*9/5"}),
     (STACK, "intent", net(terminal("a", "7/5", 0), terminal("b", "9/5", 900))),
     (STACK, "contact_stack", {"via": "8/5", "min_enclosure": 9}),
+    (ONE_LAYER, "guard_ring", {"layer": "1/0"}),
+    (ONE_LAYER, "comb", {"layer": "1/0", "fingers": 2}),
+    (ONE_LAYER, "array_pitch", {"instances": 2, "row_pitch": 1}),
+    (ONE_LAYER, "compound_cell", {"instances": 1}),
+    (ONE_LAYER, "compound_cell", {"instances": 3, "min_shapes": 8}),
+    (STACK, "boolean_result", {"layer": "7/5", "max_area": 1, "cleared": "9/5"}),
+    (STACK, "via_chain", {"via": "8/5", "vias": 1}),
+    (STACK, "via_chain", {"via": "8/5", "vias": 3, "bottom": "7/5"}),
+    (STACK, "comb", {"layer": "9/5", "fingers": 3}),
 ]
 
 

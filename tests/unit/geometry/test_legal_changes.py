@@ -129,3 +129,59 @@ def test_move_out_of_the_coordinate_range_is_refused_instead_of_coming_back_in_a
     with pytest.raises(ExtentError, match="reaches beyond"):
         perturb.wrap(layout, "top", Orientation.R90, 0, 1)
     perturb.translate(layout, "top", -COORD_LIMIT, 0)
+
+
+@fewer
+@given(layouts())
+def test_arrays_as_instances_cover_the_same(layout):
+    changed = unchanged(layout, perturb.as_instances)
+    assert differing_layers(changed, layout) == []
+    assert not any(one.is_regular_array() for cell in changed.each_cell() for one in cell.each_inst())
+
+
+@fewer
+@given(layouts())
+def test_instances_as_arrays_cover_the_same(layout):
+    assert differing_layers(unchanged(layout, perturb.as_arrays), layout) == []
+    singles = perturb.as_instances(layout, "top")
+    assert differing_layers(perturb.as_arrays(singles, "top"), layout) == []
+
+
+def instances_at(places, turned_last=False):
+    layout = db.Layout(True)
+    top, child = layout.create_cell("top"), layout.create_cell("child")
+    child.shapes(layout.layer(68, 20)).insert(db.Box(0, 0, 10, 30))
+    for number, (x, y) in enumerate(places):
+        angle = 1 if turned_last and number == len(places) - 1 else 0
+        top.insert(db.CellInstArray(child.cell_index(), db.Trans(angle, False, x, y)))
+    return layout
+
+
+@pytest.mark.parametrize(
+    ("places", "turned_last", "sizes"),
+    [
+        ([(0, 0), (50, 0), (100, 0)], False, [3]),
+        ([(100, 0), (0, 0), (50, 0)], False, [3]),
+        ([(0, 0), (50, 0), (100, 0)], True, [0, 2]),
+        ([(0, 0), (50, 1)], False, [0, 0]),
+        ([(0, 0), (50, 0), (110, 0)], False, [0, 2]),
+        ([(0, 0), (0, 0)], False, [0, 0]),
+    ],
+)
+def test_rows_of_instances_at_one_pitch_become_arrays(places, turned_last, sizes):
+    layout = instances_at(places, turned_last)
+    arrays = perturb.as_arrays(layout, "top")
+    assert sorted(one.na for one in arrays.cell("top").each_inst()) == sizes
+    assert differing_layers(arrays, layout) == []
+
+
+def test_array_becomes_instances_in_the_places_of_its_members():
+    layout = instances_at([])
+    child = layout.cell("child").cell_index()
+    trans = db.ICplxTrans(2.0, 90, True, 7, 9)
+    layout.cell("top").insert(db.CellInstArray(child, trans, db.Vector(40, 3), db.Vector(-5, 80), 3, 2))
+    singles = perturb.as_instances(layout, "top")
+    assert {(one.cplx_trans.disp.x, one.cplx_trans.disp.y) for one in singles.cell("top").each_inst()} == {
+        (7 + 40 * a - 5 * b, 9 + 3 * a + 80 * b) for a in range(3) for b in range(2)
+    }
+    assert differing_layers(singles, layout) == []

@@ -1,0 +1,216 @@
+"""guard_ring: a ring on one layer that is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import klayout.db as db
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from iclayout_checkers.layouts import Points, other_layers, separate_polygons, sizes, sketch_of, unplaced
+
+from pytest_iclayout.checking.checker import Bench, Params
+from pytest_iclayout.checking.variants import MOVED
+from pytest_iclayout.checking.verdict import Verdict
+from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.geometry.view import LayoutView
+from pytest_iclayout.session.sketch import Drawing, Sketch
+from pytest_iclayout.technology.layers import LayerRef
+
+
+class GuardRingParams(Params):
+    layer: LayerRef
+
+
+class GuardRing:
+    """At least one merged polygon on the layer has a hole, whatever its outline and the pieces it was drawn
+    from.  What closes by a corner only is open.
+    """
+
+    name = "guard_ring"
+    params_model = GuardRingParams
+
+    def check(self, view: LayoutView, params: GuardRingParams) -> Verdict:
+        # Polygons that are kept apart at corners have a hole only where no corner is needed to close it.
+        polygons = separate_polygons(view.region(params.layer))
+        if any(polygon.holes() > 0 for polygon in polygons):
+            return Verdict()
+        layer = view.describe(params.layer)
+        if not polygons:
+            return Verdict.of(Finding(rule=self.name, layer=params.layer, message=f"{layer} has no shape"))
+        message = f"{layer} has {len(polygons)} shape(s), none of them a closed ring"
+        place = Rect.from_db(view.region(params.layer).bbox())
+        return Verdict.of(Finding(rule=self.name, layer=params.layer, message=message, place=place))
+
+    def witness(self, params: GuardRingParams, bench: Bench) -> Drawing:
+        return sketch_of([(params.layer, bar) for bar in _Ring(2000, 2000, 400).bars]).drawing
+
+    def negatives(self, params: GuardRingParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
+        layer, rings = params.layer, _rings()
+        wrong, side, at = other_layers(bench.technology, layer), st.integers(0, 3), st.integers(0, 1000)
+
+        def drawn(bars: Callable[[_Ring], list[db.Box]]) -> SearchStrategy[Drawing]:
+            return rings.map(lambda ring: sketch_of([(layer, bar) for bar in bars(ring)]).drawing)
+
+        def of_a_side(bars: Callable[[_Ring, int, int], list[db.Box]]) -> SearchStrategy[Drawing]:
+            return st.builds(
+                lambda ring, side, at: sketch_of([(layer, bar) for bar in bars(ring, side, at)]).drawing,
+                rings,
+                side,
+                at,
+            )
+
+        return {
+            "nothing_drawn": st.just(Sketch().drawing),
+            "wrong_layer": st.builds(
+                lambda ring, other: sketch_of([(other, bar) for bar in ring.bars]).drawing, rings, wrong
+            ),
+            "only_in_a_cell_that_is_not_placed": drawn(lambda ring: ring.bars).map(unplaced),
+            "plate": sizes().map(lambda size: sketch_of([(layer, db.Box(0, 0, *size))]).drawing),
+            "filled_ring": drawn(lambda ring: [*ring.bars, ring.hole]),
+            "side_missing": of_a_side(lambda ring, side, at: ring.without(side)),
+            "side_with_a_gap_of_one_dbu": of_a_side(lambda ring, side, at: ring.with_gap(side, at)),
+            "side_that_hangs_together_by_a_corner": of_a_side(lambda ring, side, at: ring.with_corner(side, at)),
+            "side_without_area": of_a_side(lambda ring, side, at: [*ring.without(side), _line(ring.bars[side])]),
+            "sides_that_meet_in_corners_only": drawn(lambda ring: ring.corners_only),
+            "two_halves_that_meet_in_corners_only": drawn(lambda ring: ring.halves),
+            "bars_side_by_side": drawn(
+                lambda ring: [bar.moved(0, 2 * n * ring.outside.top) for n, bar in enumerate(ring.bars)]
+            ),
+            "side_on_the_wrong_layer": st.builds(
+                lambda ring, side, other: (
+                    sketch_of(
+                        [(other if number == side else layer, bar) for number, bar in enumerate(ring.bars)]
+                    ).drawing
+                ),
+                rings,
+                side,
+                wrong,
+            ),
+            "slanted_ring_with_a_gap_of_one_dbu": rings.map(
+                lambda ring: Sketch().polygon(layer, _open_diamond(ring)).drawing
+            ),
+            "spiral": rings.map(lambda ring: Sketch().path(layer, 2 * ring.thickness, _spiral(ring)).drawing),
+        }
+
+    def variants(self, params: GuardRingParams) -> frozenset[str]:
+        return MOVED
+
+
+class _Ring(NamedTuple):
+    """A rectangular ring around a hole, drawn as four bars, each of which ends on the next one."""
+
+    width: int
+    height: int
+    thickness: int
+    """At least 2 dbu, of the hole at least 5."""
+
+    @property
+    def hole(self) -> db.Box:
+        return db.Box(self.thickness, self.thickness, self.thickness + self.width, self.thickness + self.height)
+
+    @property
+    def outside(self) -> db.Box:
+        return self.hole.enlarged(self.thickness, self.thickness)
+
+    @property
+    def bars(self) -> list[db.Box]:
+        """Bottom, top, left, right; the latter two stand between the former."""
+        hole, outside = self.hole, self.outside
+        return [
+            db.Box(outside.left, outside.bottom, outside.right, hole.bottom),
+            db.Box(outside.left, hole.top, outside.right, outside.top),
+            db.Box(outside.left, hole.bottom, hole.left, hole.top),
+            db.Box(hole.right, hole.bottom, outside.right, hole.top),
+        ]
+
+    @property
+    def corners_only(self) -> list[db.Box]:
+        """All four bars as long as the hole."""
+        hole, bars = self.hole, self.bars
+        return [
+            db.Box(hole.left, bars[0].bottom, hole.right, bars[0].top),
+            db.Box(hole.left, bars[1].bottom, hole.right, bars[1].top),
+            *bars[2:],
+        ]
+
+    @property
+    def halves(self) -> list[db.Box]:
+        """Two angles, bottom and left, top and right, that meet at two corners of the hole."""
+        hole, (bottom, top, left, right) = self.hole, self.bars
+        return [
+            db.Box(bottom.left, bottom.bottom, hole.right, bottom.top),
+            left,
+            db.Box(hole.left, top.bottom, top.right, top.top),
+            right,
+        ]
+
+    def without(self, side: int) -> list[db.Box]:
+        return [bar for number, bar in enumerate(self.bars) if number != side]
+
+    def with_gap(self, side: int, permille: int) -> list[db.Box]:
+        bar, at = self.bars[side], self._place(side, permille)
+        if side < 2:
+            pieces = [db.Box(bar.left, bar.bottom, at, bar.top), db.Box(at + 1, bar.bottom, bar.right, bar.top)]
+        else:
+            pieces = [db.Box(bar.left, bar.bottom, bar.right, at), db.Box(bar.left, at + 1, bar.right, bar.top)]
+        return [*self.without(side), *pieces]
+
+    def with_corner(self, side: int, permille: int) -> list[db.Box]:
+        """The bar in two pieces, each half as thick near the other one, that meet in the bar's middle."""
+        bar, at, middle = self.bars[side], self._place(side, permille), self.bars[side].center()
+        if side < 2:
+            pieces = [
+                db.Box(bar.left, bar.bottom, at - 1, bar.top),
+                db.Box(at - 1, bar.bottom, at, middle.y),
+                db.Box(at, middle.y, at + 1, bar.top),
+                db.Box(at + 1, bar.bottom, bar.right, bar.top),
+            ]
+        else:
+            pieces = [
+                db.Box(bar.left, bar.bottom, bar.right, at - 1),
+                db.Box(bar.left, at - 1, middle.x, at),
+                db.Box(middle.x, at, bar.right, at + 1),
+                db.Box(bar.left, at + 1, bar.right, bar.top),
+            ]
+        return [*self.without(side), *pieces]
+
+    def _place(self, side: int, permille: int) -> int:
+        """Along a bar, over the hole, two dbu or more from its ends."""
+        low, high = (self.hole.left, self.hole.right) if side < 2 else (self.hole.bottom, self.hole.top)
+        return low + 2 + (high - low - 4) * permille // 1000
+
+
+def _rings() -> SearchStrategy[_Ring]:
+    return st.builds(_Ring, st.integers(5, 100_000), st.integers(5, 100_000), st.integers(2, 5000))
+
+
+def _line(bar: db.Box) -> db.Box:
+    """The bar, flattened along its length."""
+    if bar.width() >= bar.height():
+        return db.Box(bar.left, bar.bottom, bar.right, bar.bottom)
+    return db.Box(bar.left, bar.bottom, bar.left, bar.top)
+
+
+def _open_diamond(ring: _Ring) -> Points:
+    """A square ring on its corner, with a slit of one dbu in the lower half of the right corner."""
+    inner = ring.width
+    outer = inner + 2 * ring.thickness
+    return [
+        (outer, 0), (0, outer), (-outer, 0), (0, -outer), (outer - 1, -1),
+        (inner - 1, -1), (0, -inner), (-inner, 0), (0, inner), (inner, 0),
+    ]  # fmt: skip
+
+
+def _spiral(ring: _Ring) -> Points:
+    """A turn and a half, the second turn around the first one with room between."""
+    wide, high, step = ring.width + 8 * ring.thickness, ring.height + 8 * ring.thickness, 3 * ring.thickness
+    return [
+        (0, 0), (wide, 0), (wide, high), (0, high), (0, step),
+        (wide - step, step), (wide - step, high - step),
+    ]  # fmt: skip
+
+
+CHECKER = GuardRing()
