@@ -7,5 +7,9 @@ CHECKERS = {
     "drc_clean": "iclayout_checkers.drc_clean:CHECKER",
     "intent": "iclayout_checkers.intent:CHECKER",
     "contact_stack": "iclayout_checkers.contact_stack:CHECKER",
+    "net_trace_connected": "iclayout_checkers.net_trace_connected:CHECKER",
+    "net_trace_extent": "iclayout_checkers.net_trace_extent:CHECKER",
+    "net_trace_isolated": "iclayout_checkers.net_trace_isolated:CHECKER",
+    "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

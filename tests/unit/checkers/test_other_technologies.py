@@ -63,6 +63,11 @@ CASES = [
     (STACK, "drc_clean", {"crossing": "7/5*9/5"}),
     (STACK, "intent", net(terminal("a", "7/5", 0), terminal("b", "9/5", 900))),
     (STACK, "contact_stack", {"via": "8/5", "min_enclosure": 9}),
+    (STACK, "net_trace_connected", {"a": "0/0", "b": "0/7", "min_shapes": 3}),
+    (STACK, "net_trace_connected", {"a": "0/0", "b": "-1/0", "layer": "9/5"}),
+    (STACK, "net_trace_extent", {"probe": "0/0", "min_width": 70, "min_height": 1}),
+    (STACK, "net_trace_isolated", {"a": "0/0", "b": "0/7"}),
+    (STACK, "pcell_box", {"outer": "9/5", "inner": "8/5", "width": 41}),
 ]
 
 
