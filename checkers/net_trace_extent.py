@@ -57,7 +57,8 @@ class NetTraceExtent:
 
     def _finding(self, params: NetTraceExtentParams, box: db.Box) -> Finding:
         message = (
-            f"the net under probe ({params.probe.x}, {params.probe.y}) reaches over {box.width()} x {box.height()} dbu, "
+            f"the net under probe ({params.probe.x}, {params.probe.y}) "
+            f"reaches over {box.width()} x {box.height()} dbu, "
             f"at least {params.min_width} x {params.min_height} dbu required"
         )
         return Finding(rule=self.name, message=message, place=Rect.from_db(box))
