@@ -190,15 +190,11 @@ def _is_long_path(
     return True
 
 
-def _chain(params: StructureParams, bench: Bench) -> Shapes:
-    return _chain_of(params, bench, params.count)
-
-
-def _chain_of(params: StructureParams, bench: Bench, count: int, width: int | None = None, short: int = 0) -> Shapes:
-    """Pieces on two layers in turn along x; each overlaps the next one, and there is a cut.
-
-    Pieces of a layer are a dbu farther apart than they must be, for ``short`` to leave the length legal.
-    """
+def _chain(
+    params: StructureParams, bench: Bench, count: int | None = None, width: int | None = None, short: int = 0
+) -> Shapes:
+    """Pieces on two layers in turn along x, each over the next with a cut, a dbu farther apart than the rules ask."""
+    count = params.count if count is None else count
     legal, level = LegalShapes(bench), level_above(bench.technology, named(bench.technology, params.layer))
     side = legal.side(level.cut)
     pad = max(params.feature_width, side + 2 * margin(legal, level))
@@ -223,7 +219,7 @@ def _broken_chains(params: StructureParams, bench: Bench) -> dict[str, list[Shap
     whole = max(box.right for _, box in right)
     pad = max(params.feature_width, legal.side(level.cut) + 2 * margin(legal, level))
     found = {
-        "one_contact_short": [_chain_of(params, bench, count - 1)],
+        "one_contact_short": [_chain(params, bench, count - 1)],
         "one_cut_missing": [[one for one in right if one is not cut] for cut in (cuts[0], cuts[count // 2])],
         "a_piece_missing": [[*right[:-2], right[-1]]],
         "cuts_on_another_layer": [without(right, level.cut)],
@@ -231,7 +227,7 @@ def _broken_chains(params: StructureParams, bench: Bench) -> dict[str, list[Shap
         "all_pieces_above_in_one": [[*right, (level.top, db.Box(-pad // 2, 0, whole, pad))]] if count > 2 else [],
     }
     if pad == params.feature_width:
-        found["one_dbu_too_narrow"] = [_chain_of(params, bench, count, pad - 1)]
+        found["one_dbu_too_narrow"] = [_chain(params, bench, count, pad - 1)]
     if count > 2:
         tops = [cut.center().x - pad // 2 for _, cut in cuts]
         found["contacts_side_by_side"] = [
@@ -243,7 +239,7 @@ def _broken_chains(params: StructureParams, bench: Bench) -> dict[str, list[Shap
         ]
     apart = max(space(legal, level.bottom), space(legal, level.top)) + 1
     if params.feature_length - pad >= pad + apart:
-        found["one_dbu_too_short"] = [_chain_of(params, bench, count, short=1)]
+        found["one_dbu_too_short"] = [_chain(params, bench, count, short=1)]
     return found
 
 
@@ -280,12 +276,9 @@ def _runs_along_y(region: db.Region, width: int, length: int) -> list[db.Box]:
     return [run.bbox() for run in runs if run.is_box() and run.bbox().width() == width]
 
 
-def _comb(params: StructureParams, bench: Bench) -> Shapes:
-    return _comb_of(params, bench, params.count)
-
-
-def _comb_of(params: StructureParams, bench: Bench, count: int) -> Shapes:
+def _comb(params: StructureParams, bench: Bench, count: int | None = None) -> Shapes:
     """Fingers in turn from a spine below and from one above; the spines come last."""
+    count = params.count if count is None else count
     layer, width = named(bench.technology, params.layer), params.feature_width
     gap = space(LegalShapes(bench), layer)
     length = max(params.feature_length, gap + -(-params.feature_length // 2))
@@ -312,7 +305,7 @@ def _broken_combs(params: StructureParams, bench: Bench) -> dict[str, list[Shape
     strap = db.Box(low.left - gap - width, low.bottom, low.left - gap, high.top)
     straps = [db.Box(strap.left, spine.bottom, low.left, spine.top) for spine in (low, high)]
     found = {
-        "one_finger_short": [_comb_of(params, bench, params.count - 1)] if params.count > 2 else [],
+        "one_finger_short": [_comb(params, bench, params.count - 1)] if params.count > 2 else [],
         "a_finger_not_joined": [[*right[1:], (layer, db.Box(first.left, first.bottom + gap, first.right, first.top))]],
         "a_finger_one_dbu_too_narrow": [
             [*right[1:], (layer, db.Box(first.left, first.bottom, first.right - 1, first.top))]
@@ -386,12 +379,9 @@ def _passes(run: db.Box, turns: list[db.Box]) -> bool:
     return len(others) == 1 and low.top <= middle <= others[0].bottom
 
 
-def _serpentine(params: StructureParams, bench: Bench) -> Shapes:
-    return _serpentine_of(params, bench, params.count)
-
-
-def _serpentine_of(params: StructureParams, bench: Bench, count: int, length: int | None = None) -> Shapes:
+def _serpentine(params: StructureParams, bench: Bench, count: int | None = None, length: int | None = None) -> Shapes:
     """Runs along y, and then the turns between them, at the top first."""
+    count = params.count if count is None else count
     layer, width = named(bench.technology, params.layer), params.feature_width
     length = _run_length(params) if length is None else length
     pitch = width + space(LegalShapes(bench), layer)
@@ -414,7 +404,7 @@ def _broken_serpentines(params: StructureParams, bench: Bench) -> dict[str, list
     first, turn = runs[0][1], turns[0][1]
     below = db.Box(turn.left, 0, turn.right, width)
     found = {
-        "one_run_short": [_serpentine_of(params, bench, count - 1)],
+        "one_run_short": [_serpentine(params, bench, count - 1)],
         "a_turn_missing": [[one for one in right if one is not turns[at]] for at in {0, (count - 1) // 2}],
         "a_run_bypassed": [[*right, (layer, below)]],
         "a_run_one_dbu_too_narrow": [
@@ -432,7 +422,7 @@ def _broken_serpentines(params: StructureParams, bench: Bench) -> dict[str, list
             [*runs, *((layer, db.Box(one.left, length - width, one.right, length)) for _, one in turns)]
         ]
     if params.feature_length > 2 * width:
-        found["runs_one_dbu_too_short"] = [_serpentine_of(params, bench, count, length - 1)]
+        found["runs_one_dbu_too_short"] = [_serpentine(params, bench, count, length - 1)]
     return found
 
 
