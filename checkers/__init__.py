@@ -13,5 +13,10 @@ CHECKERS = {
     "guard_ring": "iclayout_checkers.guard_ring:CHECKER",
     "array_pitch": "iclayout_checkers.array_pitch:CHECKER",
     "compound_cell": "iclayout_checkers.compound_cell:CHECKER",
+    "net_trace_connected": "iclayout_checkers.net_trace_connected:CHECKER",
+    "net_trace_extent": "iclayout_checkers.net_trace_extent:CHECKER",
+    "net_trace_isolated": "iclayout_checkers.net_trace_isolated:CHECKER",
+    "generator": "iclayout_checkers.generator:CHECKER",
+    "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

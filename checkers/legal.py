@@ -25,6 +25,7 @@ class LegalShapes:
     """
 
     def __init__(self, bench: Bench) -> None:
+        self.technology = bench.technology
         self.in_force = bench.rules
         others = [rule for rules in bench.technology.rule_sets.values() for rule in rules]
         self._limits: dict[tuple[RuleKind, Layer, Layer | None], int] = {}

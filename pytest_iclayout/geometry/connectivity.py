@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, product
 
 import klayout.db as db
 
-from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.geometry.shapes import Point, Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.layers import Layer
 
@@ -31,6 +31,15 @@ class Nets:
             number
             for number, by_layer in enumerate(self.shapes)
             if layer in by_layer and not (by_layer[layer] & window).is_empty()
+        )
+
+    def under(self, point: Point, layers: Iterable[Layer]) -> frozenset[int]:
+        """Nets with a shape at a point (dbu) on one of ``layers``; the outline belongs to the shape."""
+        here, wanted = point.to_db(), tuple(layers)
+        return frozenset(
+            number
+            for number, by_layer in enumerate(self.shapes)
+            if any(_holds(by_layer[layer], here) for layer in wanted if layer in by_layer)
         )
 
 
@@ -191,6 +200,17 @@ def _neighbours(polygons: Sequence[db.Polygon]) -> list[set[int]]:
                 found[number].add(other)
                 found[other].add(number)
     return found
+
+
+def _holds(region: db.Region, point: db.Point) -> bool:
+    return any(
+        polygon.bbox().contains(point)
+        and (
+            polygon.inside(point)
+            or any(edge.bbox().contains(point) and _is_on(point, edge) for edge in polygon.each_edge())
+        )
+        for polygon in region.each()
+    )
 
 
 def _is_on(point: db.Point, edge: db.Edge) -> bool:

@@ -72,6 +72,11 @@ CASES = [
     (STACK, "via_chain", {"via": "8/5", "vias": 1}),
     (STACK, "via_chain", {"via": "8/5", "vias": 3, "bottom": "7/5"}),
     (STACK, "comb", {"layer": "9/5", "fingers": 3}),
+    (STACK, "net_trace_connected", {"a": "0/0", "b": "0/7", "min_shapes": 3}),
+    (STACK, "net_trace_connected", {"a": "0/0", "b": "-1/0", "layer": "9/5"}),
+    (STACK, "net_trace_extent", {"probe": "0/0", "min_width": 70, "min_height": 1}),
+    (STACK, "net_trace_isolated", {"a": "0/0", "b": "0/7"}),
+    (STACK, "pcell_box", {"outer": "9/5", "inner": "8/5", "width": 41}),
 ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_iclayout.geometry.connectivity import Connectivity, conductor_layers
-from pytest_iclayout.geometry.shapes import Orientation, Rect
+from pytest_iclayout.geometry.shapes import Orientation, Point, Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.load import builtin_technology
 
@@ -341,3 +341,28 @@ def test_slanted_shapes_meet_by_a_point_an_edge_or_not_at_all(first, second):
     scaled = [polygon(*((1000 * x, 1000 * y) for x, y in one)) for one in (first, second)]
     expected = {None: (2, 2), 1: (1, 2)}.get(contact(first, second), (1, 1))
     assert counts(connectivity(*[("met1", one) for one in scaled])) == expected
+
+
+@pytest.mark.parametrize("at", [(0, 0), (7000, 3000), (7000, 0), (7000, 1), (4000, 1)])
+def test_point_on_the_outline_or_inside_is_on_the_net(at):
+    found = connectivity(("met1", polygon((0, 0), (7000, 3000), (7000, 0)))).joined
+    assert found.under(Point(x=at[0], y=at[1]), [layer("met1")]) == {0}
+    assert found.under(Point(x=at[0], y=at[1]), [layer("met2"), layer("li1")]) == set()
+
+
+@pytest.mark.parametrize("at", [(-1, 0), (7001, 3000), (6999, 3000), (7000, -1), (1, 1)])
+def test_point_beside_the_outline_is_on_no_net(at):
+    found = connectivity(("met1", polygon((0, 0), (7000, 3000), (7000, 0)))).joined
+    assert found.under(Point(x=at[0], y=at[1]), [layer("met1")]) == set()
+
+
+def test_point_in_a_hole_is_on_no_net():
+    frame = db.Region(db.Box(0, 0, 90, 90)) - db.Region(db.Box(30, 30, 60, 60))
+    found = connectivity(("met1", next(frame.each()))).joined
+    assert [bool(found.under(Point(x=x, y=45), [layer("met1")])) for x in (29, 30, 31, 59, 60)] == [1, 1, 0, 0, 1]
+
+
+def test_point_over_two_layers_is_on_the_nets_of_both():
+    found = connectivity(("met1", (0, 0, 10, 10)), ("met2", (5, 5, 20, 20))).joined
+    assert len(found.under(Point(x=7, y=7), [layer("met1"), layer("met2")])) == 2
+    assert len(found.under(Point(x=7, y=7), [layer("met2")])) == 1
