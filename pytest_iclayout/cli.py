@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ValueError as error:  # every error of ours about a user's input is one
+        sys.stdout.flush()  # what could be shown comes before what could not, also through a pipe
         print(f"iclayout: {error}", file=sys.stderr)
         return EXIT_USAGE
     return code

@@ -12,7 +12,7 @@ import klayout.db as db
 
 from pytest_iclayout import defaults
 from pytest_iclayout.checking.oracle import Oracle
-from pytest_iclayout.checking.variants import MOVED, MOVES, Variant, variant_strategy
+from pytest_iclayout.checking.variants import MOVES, VARIANTS, Variant, variant_strategy
 from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.geometry.io import read_layout, write_layout
 from pytest_iclayout.session.sketch import Drawing, format_drawing
@@ -170,8 +170,8 @@ def _witness(oracle: Oracle) -> Drawing:
 
 def _variant_names(oracle: Oracle) -> frozenset[str]:
     names = oracle.checker.variants(oracle.params)
-    if unknown := sorted(names - MOVED):
-        known = ", ".join(sorted(MOVED))
+    if unknown := sorted(names - VARIANTS):
+        known = ", ".join(sorted(VARIANTS))
         raise GateFailure(
             f"checker {oracle.checker.name} declares unknown variants {', '.join(unknown)}; known are {known}", b""
         )

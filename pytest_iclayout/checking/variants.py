@@ -21,6 +21,8 @@ MOVED = REDRAWN | MOVES
 """Also elsewhere and turned: legal where the task names no place and no direction."""
 PLACED = frozenset({"as_instances", "as_arrays"})
 """Other data for the same placements: for checkers that look at these."""
+VARIANTS = MOVED | PLACED
+"""All there are."""
 
 
 @dataclass(frozen=True)

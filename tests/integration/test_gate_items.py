@@ -192,7 +192,10 @@ def test_negative_is_not_moved_where_the_checker_does_not_say_that_it_may_be(gat
 def test_unknown_variants_are_named_by_both_items(gate, shown):
     result = gate("inventive", "-rf")
     result.assert_outcomes(failed=2)
-    known = "as_paths, overlap, rotate, split, through_gds, through_gdstk, through_oasis, translate, wrap"
+    known = (
+        "as_arrays, as_instances, as_paths, overlap, rotate, split, through_gds, through_gdstk, through_oasis, "
+        "translate, wrap"
+    )
     message = f"checker inventive declares unknown variants melted, upside_down; known are {known}"
     for item in ("accepts", "rejects"):
         assert f"FAILED suite/a.toml::{item} - {message}\n" in shown(result)
