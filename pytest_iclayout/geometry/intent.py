@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -21,6 +22,14 @@ class Terminal(_Frozen):
     name: str = Field(min_length=1)
     layer: LayerRef
     region: Rect
+
+
+def require_area(net_name: str, terminals: Iterable[Terminal]) -> None:
+    """Raises ValueError for a terminal whose region has no area: no shape could cover part of it."""
+    for terminal in terminals:
+        box = terminal.region.to_db()
+        if box.width() == 0 or box.height() == 0:
+            raise ValueError(f"terminal {terminal.name!r} of net {net_name!r} has a region without area")
 
 
 class IntentNet(_Frozen):
@@ -51,10 +60,7 @@ class Intent(_Frozen):
             if pair.net_a == pair.net_b:
                 raise ValueError(f"forbidden pairs net {pair.net_a!r} with itself")
         for net in self.nets:
-            for terminal in net.terminals:
-                box = terminal.region.to_db()
-                if box.width() == 0 or box.height() == 0:
-                    raise ValueError(f"terminal {terminal.name!r} of net {net.name!r} has a region without area")
+            require_area(net.name, net.terminals)
         return self
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pytest_iclayout.geometry.connectivity import Connectivity, Nets
-from pytest_iclayout.geometry.intent import Terminal
+from pytest_iclayout.geometry.intent import Terminal, require_area
 
 
 class _Frozen(BaseModel):
@@ -51,10 +51,7 @@ class Netlist(_Frozen):
             pins = [*net.own_labels, *(terminal.name for terminal in net.terminals)]
             if len(set(pins)) != len(pins):
                 raise ValueError(f"net {net.name!r} has two pins of one name")
-            for terminal in net.terminals:
-                box = terminal.region.to_db()
-                if box.width() == 0 or box.height() == 0:
-                    raise ValueError(f"terminal {terminal.name!r} of net {net.name!r} has a region without area")
+            require_area(net.name, net.terminals)
         return self
 
 
