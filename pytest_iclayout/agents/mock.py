@@ -56,8 +56,11 @@ class _MockSession:
 
 @cache
 def scripts() -> dict[str, tuple[ScriptTurn, ...]]:
-    """The scripts by task id, from ``mock_scripts.toml`` beside this module."""
-    text = (resources.files(__package__) / "mock_scripts.toml").read_text(encoding="utf-8")
-    return {
-        task_id: tuple(ScriptTurn.model_validate(turn) for turn in turns) for task_id, turns in toml.loads(text).items()
-    }
+    """The scripts by task id, from the files of the folder ``mock_scripts`` beside this module."""
+    found: dict[str, tuple[ScriptTurn, ...]] = {}
+    for file in sorted((resources.files(__package__) / "mock_scripts").iterdir(), key=lambda one: one.name):
+        for task_id, turns in toml.loads(file.read_text(encoding="utf-8")).items():
+            if task_id in found:
+                raise ValueError(f"mock_scripts/{file.name}: {task_id} has a script in another file already")
+            found[task_id] = tuple(ScriptTurn.model_validate(turn) for turn in turns)
+    return found
