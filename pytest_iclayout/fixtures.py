@@ -160,13 +160,13 @@ def checker(task: Task) -> Oracle:
 
 @pytest.fixture
 def layout_session(request: pytest.FixtureRequest) -> LayoutSession:
-    """A fresh layout session, in the task's technology where the test has one, else SKY130."""
+    """A fresh layout session: with the task's technology and given layout where the test has one, else SKY130."""
     from pytest_iclayout.session.session import LayoutSession
 
     if _item_task(request) is None and request.node.get_closest_marker("layout_task") is None:
         return LayoutSession()
     task: Task = request.getfixturevalue("task")
-    return LayoutSession(technology=task.technology, rule_set=task.oracle.bench.rule_set)
+    return task.oracle.session()
 
 
 @pytest.fixture

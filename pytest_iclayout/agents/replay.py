@@ -28,16 +28,21 @@ class ReplayAgent:
             listed = ", ".join(str(path) for path in found[:5])
             raise AgentUnavailable(f"{len(found)} transcripts of {context.task_id}: {listed}; name a narrower folder")
         text = read_text(found[0])
-        return _ReplaySession(parse_transcript(text, str(found[0])), _line_numbers(text))
+        transcript = parse_transcript(text, str(found[0]))
+        given = [one.command for one in transcript.commands[: len(context.start)]]
+        if given != list(context.start):
+            raise TranscriptError(f"{found[0]}: does not begin with the layout that task {context.task_id} gives")
+        return _ReplaySession(transcript, _line_numbers(text), len(context.start))
 
 
 class _ReplaySession:
-    def __init__(self, transcript: Transcript, lines: Sequence[int]) -> None:
+    def __init__(self, transcript: Transcript, lines: Sequence[int], given: int) -> None:
         self._transcript = transcript
         self._lines = lines
+        self._given = given
 
     def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
-        for recorded in self._transcript.commands:
+        for recorded in self._transcript.commands[self._given :]:
             # What failed then changed nothing, and must change nothing now.
             if recorded.outcome.err is not None:
                 continue

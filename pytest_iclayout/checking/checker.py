@@ -23,12 +23,19 @@ class Params(BaseModel):
 
 
 class Bench(BaseModel):
-    """What a layout is judged on besides the parameters: a technology and the rule set in force."""
+    """What a layout is judged on besides the parameters: a technology, the rule set in force, a given layout.
+
+    ``start`` draws the layout that the agent is given, ``solution`` is the task's own way from there to a
+    layout that is right; both are empty for a task that begins with nothing.  Witnesses and negatives go on
+    from the start: they are drawn after it, in the same session.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     technology: Technology
     rule_set: str
+    start: Drawing = ()
+    solution: Drawing = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -236,7 +236,8 @@ def _once() -> settings:
 def _must_accept(oracle: Oracle, artifact: bytes, what: str, drawing: Drawing) -> None:
     verdict = oracle.judge(artifact)
     if not verdict.ok:
-        raise GateFailure(f"checker {oracle.checker.name} rejected {what}, which is right", artifact, drawing, verdict)
+        message = f"checker {oracle.checker.name} rejected {what}, which is right"
+        raise GateFailure(message, artifact, _whole(oracle, drawing), verdict)
 
 
 def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:
@@ -247,7 +248,13 @@ def _must_reject(oracle: Oracle, what: str, drawing: Drawing) -> bytes:
 
 
 def _accepted(oracle: Oracle, what: str, artifact: bytes, drawing: Drawing) -> GateFailure:
-    return GateFailure(f"checker {oracle.checker.name} accepted {what}, which is wrong", artifact, drawing)
+    message = f"checker {oracle.checker.name} accepted {what}, which is wrong"
+    return GateFailure(message, artifact, _whole(oracle, drawing))
+
+
+def _whole(oracle: Oracle, drawing: Drawing) -> Drawing:
+    """With the given layout's commands, so that what a failure shows can be pasted and replayed."""
+    return (*oracle.bench.start, *drawing) if drawing else ()
 
 
 def _changed(base: db.Layout, cell_name: str, changes: tuple[Variant, ...]) -> db.Layout:

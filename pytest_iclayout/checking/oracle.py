@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from pytest_iclayout.checking.checker import Bench, Checker, Params
 from pytest_iclayout.checking.verdict import Verdict
@@ -11,7 +12,8 @@ from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.io import LayoutFileError
 from pytest_iclayout.geometry.view import LayoutView, UnjudgeableLayoutError, open_view
-from pytest_iclayout.session.sketch import Drawing, draw
+from pytest_iclayout.session.session import LayoutSession
+from pytest_iclayout.session.sketch import Drawing, draw_on
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,28 @@ class Oracle:
     def witness(self) -> Drawing:
         return self.checker.witness(self.params, self.bench)
 
+    def session(self) -> LayoutSession:
+        """A fresh session in the task's technology that holds the given layout, if there is one."""
+        fresh = LayoutSession(technology=self.bench.technology, rule_set=self.bench.rule_set)
+        return draw_on(fresh, self.bench.start)
+
     def build(self, drawing: Drawing) -> bytes:
-        """The artifact of a drawing, in the task's technology."""
-        return draw(drawing, self.bench.technology).export()
+        """The artifact of a drawing, in the task's technology, after the given layout."""
+        return draw_on(self.session(), drawing).export()
+
+    @cached_property
+    def start_view(self) -> LayoutView | None:
+        """The given layout; None where there is none.  Raises what :func:`open_view` does."""
+        if not self.bench.start:
+            return None
+        given = self.session().export()
+        return open_view(given, self.bench.technology, self.bench.rule_set, self.cell_name, origin="start")
 
     def _open(self, artifact: bytes) -> LayoutView | Verdict:
         try:
-            view = open_view(artifact, self.bench.technology, self.bench.rule_set, self.cell_name)
+            view = open_view(
+                artifact, self.bench.technology, self.bench.rule_set, self.cell_name, start=self.start_view
+            )
             measure(view.layout, view.cell)
         except (LayoutFileError, UnjudgeableLayoutError, ExtentError) as error:
             return Verdict.of(Finding(rule="artifact", message=str(error)))

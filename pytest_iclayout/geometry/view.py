@@ -29,6 +29,8 @@ class LayoutView:
     cell: db.Cell
     technology: Technology
     rule_set: str
+    start: LayoutView | None = None
+    """The layout that the task gave to begin with, seen in the same way; None where it gave none."""
     _regions: dict[Layer, db.Region] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -93,6 +95,7 @@ def open_view(
     rule_set: str,
     cell_name: str | None = None,
     origin: str = "artifact",
+    start: LayoutView | None = None,
 ) -> LayoutView:
     """Read an artifact and select the cell to judge.
 
@@ -101,7 +104,7 @@ def open_view(
     when the database unit is not the technology's (coordinates would mean other lengths).
     """
     layout = read_layout(artifact, origin)
-    return LayoutView(layout, _select_cell(layout, cell_name), _same_unit(layout, technology), rule_set)
+    return LayoutView(layout, _select_cell(layout, cell_name), _same_unit(layout, technology), rule_set, start)
 
 
 def _same_unit(layout: db.Layout, technology: Technology) -> Technology:

@@ -19,11 +19,14 @@ class DrawingError(ValueError):
 
 
 class Sketch:
-    """Collects the commands of a drawing; coordinates in dbu. Starts by creating ``cell``."""
+    """Collects the commands of a drawing; coordinates in dbu.
 
-    def __init__(self, cell: str = "top") -> None:
+    Begins by creating ``cell``, unless it is there already (``new=False``): in a given layout, say.
+    """
+
+    def __init__(self, cell: str = "top", *, new: bool = True) -> None:
         self._cell = cell
-        self._commands: list[cmd.Command] = [cmd.CreateCell(name=cell)]
+        self._commands: list[cmd.Command] = [cmd.CreateCell(name=cell)] if new else []
 
     @property
     def drawing(self) -> Drawing:
@@ -85,12 +88,16 @@ class Sketch:
 
 
 def draw(drawing: Drawing, technology: Technology) -> LayoutSession:
+    """A new session with a drawing. Raises as :func:`draw_on`."""
+    return draw_on(LayoutSession(technology=technology), drawing)
+
+
+def draw_on(session: LayoutSession, drawing: Drawing) -> LayoutSession:
     """Execute a drawing. Raises DrawingError for a command that fails: a drawing is meant to be whole."""
-    session = LayoutSession(technology=technology)
-    for command in drawing:
+    for number, command in enumerate(drawing):
         outcome = session.execute(command)
         if not outcome.ok:
-            raise DrawingError(f"{cmd.dump_command(command)}: {outcome.error_message}")
+            raise DrawingError(f"command {number}, {cmd.dump_command(command)}: {outcome.error_message}")
     return session
 
 

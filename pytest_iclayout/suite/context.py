@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
+from pytest_iclayout.session.commands import dump_command
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.technology.models import Rule, RuleKind, Technology
 
@@ -29,6 +33,8 @@ class TaskContext(BaseModel):
     technology: Technology
     rule_set: str
     max_iterations: int
+    start: tuple[dict[str, Any], ...] = ()
+    """The commands that drew the layout which the session holds already, in their JSON form."""
 
     def as_text(self) -> str:
         """The whole context in plain text; all numbers in dbu."""
@@ -50,6 +56,7 @@ class TaskContext(BaseModel):
             "Design rules:",
             *(f"  {rule.id}: {_rule_line(rule, technology)}" for rule in technology.rule_set(self.rule_set)),
             "",
+            *_start_lines(self.start),
             f"You have {self.max_iterations} iteration(s): after each one you are told what is still wrong.",
         ]
         return "\n".join(lines) + "\n"
@@ -68,7 +75,19 @@ def context_of(task: Task, max_iterations: int) -> TaskContext:
         technology=technology.model_copy(update=tables),
         rule_set=task.oracle.bench.rule_set,
         max_iterations=max_iterations,
+        start=tuple(dump_command(command) for command in task.oracle.bench.start),
     )
+
+
+def _start_lines(start: tuple[dict[str, Any], ...]) -> list[str]:
+    if not start:
+        return []
+    return [
+        "The session holds a layout already. These commands drew it; its element ids are 1, 2, 3 and so on, one",
+        "for each element in the order in which it was drawn (query_shapes shows them):",
+        *(f"  {json.dumps(command, ensure_ascii=False)}" for command in start),
+        "",
+    ]
 
 
 def _connection_lines(technology: Technology) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,10 @@ from pytest_iclayout.checking.registry import CheckerError, CheckerRegistry
 from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
 from pytest_iclayout.defaults import RULE_SET
 from pytest_iclayout.geometry.intent import Intent
-from pytest_iclayout.session.sketch import Drawing, Sketch
+from pytest_iclayout.geometry.view import UnjudgeableLayoutError
+from pytest_iclayout.session.commands import Command, parse_command
+from pytest_iclayout.session.errors import CommandError
+from pytest_iclayout.session.sketch import Drawing, DrawingError, Sketch
 from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
 from pytest_iclayout.suite.manifest import Suite
 from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
@@ -56,6 +60,31 @@ class Rectangle(_Frozen):
         return rect
 
 
+def _drawing_from_file(value: Any) -> Any:
+    """Commands as tables, or as text with one JSON command a line."""
+    if isinstance(value, str):
+        value = [_json_line(number, line) for number, line in enumerate(value.splitlines(), 1) if line.strip()]
+    if not isinstance(value, list | tuple):
+        raise ValueError("must be commands: an array of tables, or text with one JSON command a line")
+    commands = []
+    for number, one in enumerate(value):
+        try:
+            commands.append(parse_command(one))
+        except CommandError as error:
+            raise ValueError(f"command {number}: {error}") from error
+    return tuple(commands)
+
+
+def _json_line(number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"line {number}: not JSON: {error}") from error
+
+
+Commands = Annotated[tuple[Command, ...], BeforeValidator(_drawing_from_file)]
+
+
 class TwoWay(_Frozen):
     """Layouts (all rectangles of a list together) that the checker must accept and must reject."""
 
@@ -84,6 +113,10 @@ class LayoutTaskFile(_Frozen):
     provenance: dict[str, Any] | None = None
     """Where a mined candidate came from; takes no part in judging."""
     two_way: TwoWay = TwoWay()
+    start: Commands = ()
+    """Commands that draw the layout which the agent is given; for checkers that compare with it."""
+    solution: Commands = ()
+    """Commands that lead from there to a layout which is right: the witness of such a checker."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +162,12 @@ def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
         raise SuiteError(f"{path}: {explain(error)}; keys are {keys}") from error
     try:
         technology = _technology_of(path, spec.technology)
-        bench = Bench(technology=technology, rule_set=spec.rule_set or _usual_rule_set(technology))
+        bench = Bench(
+            technology=technology,
+            rule_set=spec.rule_set or _usual_rule_set(technology),
+            start=spec.start,
+            solution=spec.solution,
+        )
     except TechnologyError as error:
         raise SuiteError(f"{path}: technology: {error}") from error
     try:
@@ -146,20 +184,32 @@ def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
             f"{path}: rule_set: checker {checker.name} needs rules and there are none in force; "
             f"technology {technology.name} has {have}"
         )
-    cell = spec.cell or "top"
-    return Task(
-        spec=spec,
-        suite=suite,
-        path=path,
-        oracle=Oracle(
-            checker,
-            params,
-            bench,
-            spec.cell,
-            good=_vector(spec.two_way.good, cell),
-            bad=_vector(spec.two_way.bad, cell),
-        ),
+    for key in ("start", "solution"):
+        given, needed = getattr(spec, key), getattr(checker, f"needs_{key}", False)
+        if bool(given) != needed:
+            what = "needs it, and it is not given" if needed else "does not take one"
+            raise SuiteError(f"{path}: {key}: checker {checker.name} {what}")
+    oracle = Oracle(
+        checker,
+        params,
+        bench,
+        spec.cell,
+        good=_vector(spec.two_way.good, spec),
+        bad=_vector(spec.two_way.bad, spec),
     )
+    _try_start(path, oracle)
+    return Task(spec=spec, suite=suite, path=path, oracle=oracle)
+
+
+def _try_start(path: Path, oracle: Oracle) -> None:
+    """The given layout is drawn once at load: a mistake in it is the file's, not a trial's."""
+    key = "start"
+    try:
+        if oracle.start_view is not None:
+            key = "solution"
+            oracle.build(oracle.bench.solution)
+    except (DrawingError, UnjudgeableLayoutError) as error:
+        raise SuiteError(f"{path}: {key}: {error}") from error
 
 
 def _with_intent(spec: LayoutTaskFile, registry: CheckerRegistry) -> CheckerSpec:
@@ -173,10 +223,10 @@ def _with_intent(spec: LayoutTaskFile, registry: CheckerRegistry) -> CheckerSpec
     return CheckerSpec(name=spec.checker.name, params={**spec.checker.params, "intent": spec.intent})
 
 
-def _vector(rectangles: tuple[Rectangle, ...], cell: str) -> tuple[Drawing, ...]:
+def _vector(rectangles: tuple[Rectangle, ...], spec: LayoutTaskFile) -> tuple[Drawing, ...]:
     if not rectangles:
         return ()
-    sketch = Sketch(cell)
+    sketch = Sketch(spec.cell or "top", new=not spec.start)
     for one in rectangles:
         sketch.rect(one.layer, *one.rect)
     return (sketch.drawing,)

@@ -95,7 +95,7 @@ def run_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str = "
     """
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     clock = time.monotonic()
-    progress = _Progress(LayoutSession(technology=task.technology, rule_set=task.oracle.bench.rule_set))
+    progress = _Progress(task.oracle.session())
     outcome, reason = _attempt(task, agent, settings, progress)
     return _finish(
         task, agent, settings, progress, outcome, reason,
@@ -239,7 +239,7 @@ def _finish(
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,
         max_iterations=settings.max_iterations,
-        commands=len(session.journal),
+        commands=max(0, len(session.journal) - len(task.oracle.bench.start)),
         failed_commands=len(failed),
         last_command_error=f"{failed[-1].command.get('op')}: {failed[-1].outcome.error_message}" if failed else "",
         started_at=started_at,
