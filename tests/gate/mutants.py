@@ -23,7 +23,10 @@ else:
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` is replaced by ``new`` in the source of ``module``, by default the checker's own."""
+    """``old`` is replaced by ``new`` in the source of ``module``, by default the checker's own.
+
+    ``start`` and ``solution`` as in a task file, for the checkers that need them.
+    """
 
     checker: str
     fault: str
@@ -32,6 +35,8 @@ class Mutant:
     params: str | dict[str, Any] = ""
     rule_set: str = "published"
     module: str = ""
+    start: str = ""
+    solution: str = ""
 
     def __str__(self) -> str:
         return f"{self.checker}-{self.fault.replace(' ', '-')}"
@@ -105,5 +110,11 @@ def _mutant(row: dict[str, Any]) -> Mutant:
     return Mutant(**({"params": intent} if row["checker"] == "intent" else {}), **row)
 
 
+def _completed(row: dict[str, Any], layouts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A row with the parameters and layouts that it names by ``on``, which many rows share."""
+    shared = layouts[row["on"]] if "on" in row else {}
+    return {**shared, **{key: value for key, value in row.items() if key != "on"}}
+
+
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-MUTANTS = tuple(_mutant(row) for row in _TABLE["mutants"])
+MUTANTS = tuple(_mutant(_completed(row, _TABLE.get("layouts", {}))) for row in _TABLE["mutants"])

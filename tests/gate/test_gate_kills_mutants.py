@@ -10,15 +10,19 @@ import pytest
 from hypothesis import Phase, settings
 from iclayout_checkers import CHECKERS
 from mutants import MUTANTS, Mutant, StaleMutantError, load_mutant, mutated_source
+from pydantic import TypeAdapter
 
 from pytest_iclayout.checking.checker import Bench, Checker
 from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
 from pytest_iclayout.checking.oracle import Oracle
 from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
+from pytest_iclayout.session.sketch import Drawing
+from pytest_iclayout.suite.task import Commands
 from pytest_iclayout.technology.load import builtin_technology
 
 GATE = GateSettings(examples=50)
+_COMMANDS: TypeAdapter[Drawing] = TypeAdapter(Commands)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +43,12 @@ def oracle_of(mutant: Mutant, checker: Checker | None = None) -> Oracle:
         spec = parse_checker_string(f"{mutant.checker}:{mutant.params}" if mutant.params else mutant.checker)
     else:
         spec = CheckerSpec(name=mutant.checker, params=mutant.params)
-    bench = Bench(technology=builtin_technology("sky130"), rule_set=mutant.rule_set)
+    bench = Bench(
+        technology=builtin_technology("sky130"),
+        rule_set=mutant.rule_set,
+        start=_COMMANDS.validate_python(mutant.start),
+        solution=_COMMANDS.validate_python(mutant.solution),
+    )
     found, params = registry.bind(spec, bench)
     return Oracle(found, params, bench)
 
@@ -57,7 +66,7 @@ def test_fault_in_a_checker_fails_the_gate(mutant: Mutant) -> None:
         through_the_gate(oracle, str(mutant))
 
 
-SOUND = {(one.checker, str(one.params), one.rule_set): one for one in MUTANTS}
+SOUND = {(one.checker, str(one.params), one.rule_set, one.start): one for one in MUTANTS}
 
 
 @pytest.mark.parametrize(

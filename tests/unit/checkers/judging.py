@@ -17,10 +17,16 @@ from pytest_iclayout.technology.load import builtin_technology
 _REGISTRY = CheckerRegistry(CHECKERS)
 
 
-def oracle_of(text: str, params: dict[str, Any] | None = None, rule_set: str = "published") -> Oracle:
+def oracle_of(
+    text: str,
+    params: dict[str, Any] | None = None,
+    rule_set: str = "published",
+    start: Drawing = (),
+    solution: Drawing = (),
+) -> Oracle:
     """An oracle of ``name:key=value``, or of a name and a mapping of parameters."""
     spec = parse_checker_string(text) if params is None else CheckerSpec(name=text, params=params)
-    bench = Bench(technology=builtin_technology("sky130"), rule_set=rule_set)
+    bench = Bench(technology=builtin_technology("sky130"), rule_set=rule_set, start=start, solution=solution)
     checker, bound = _REGISTRY.bind(spec, bench)
     return Oracle(checker, bound, bench)
 
