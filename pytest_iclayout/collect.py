@@ -11,7 +11,7 @@ import pytest
 
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.checking.gate import GateFailure, GateReport, GateSettings, check_accepts, check_rejects
-from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun, highest_folder, load_task_file
+from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun, highest_folder, load_task_instances
 from pytest_iclayout.geometry.atomic import write_atomically
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.suite.files import SuiteError, read_toml
@@ -72,37 +72,67 @@ def _id_in(path: Path) -> str:
 
 
 class TaskFile(pytest.File):
-    """One task file: an item for each agent and the two items of the gate."""
+    """One task file: an item for each agent and the two items of the gate, or as many for each variant."""
 
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         try:
-            task = self._load()
+            tasks = self._load()
+            # Here and not in a variant's collector: agents that cannot be made are the error of the file.
+            agents(self.config)
         except (SuiteError, pytest.UsageError) as error:
             raise broken_file(self, str(error)) from error
-        for agent in agents(self.config):
-            yield self._item(f"solve[{agent.name}]", "solve", _solve, task, agent)
-        yield self._item("accepts", "gate", _accepts, task)
-        yield self._item("rejects", "gate", _rejects, task)
+        for task in tasks:
+            if task.drawn is None:
+                yield from _items(self, task)
+            else:
+                yield VariantCollector.from_parent(self, name=task.id, task=task)
 
-    def _load(self) -> Task:
-        task = load_task_file(self.path, self.config)
-        ids = self.session.stash.setdefault(_ids_key, {}).setdefault(task.suite.name, {})
-        other = ids.setdefault(task.id, self.path)
-        if other != self.path:
-            raise SuiteError(
-                f"{self.path}: id: {task.id!r} is the id of {other} already; ids are unique in a suite "
-                f"(both files are in one named {task.suite.name!r}; a {MANIFEST_NAME} can give it another name)"
-            )
-        return task
+    def _load(self) -> tuple[Task, ...]:
+        tasks = load_task_instances(self.path, self.config)
+        for task in tasks:
+            ids = self.session.stash.setdefault(_ids_key, {}).setdefault(task.suite.name, {})
+            other = ids.setdefault(task.id, self.path)
+            if other != self.path:
+                raise SuiteError(
+                    f"{self.path}: id: {task.id!r} is the id of {other} already; ids are unique in a suite "
+                    f"(both files are in one named {task.suite.name!r}; a {MANIFEST_NAME} can give it another name)"
+                )
+        return tasks
 
-    def _item(
-        self, name: str, marker: str, run: Callable[..., None], task: Task, agent: Agent | None = None
-    ) -> TaskItem:
-        item: TaskItem = TaskItem.from_parent(self, name=name, callobj=run, task=task, agent=agent)
-        item.add_marker(marker)
-        # -k tier1 and -k <checker> also work where the files of all tiers share a folder.
-        item.extra_keyword_matches.update((f"tier{task.spec.tier}", task.oracle.checker.name))
-        return item
+
+class VariantCollector(pytest.Collector):
+    """One variant of a task, named by its id: the items of a task."""
+
+    def __init__(self, *, task: Task, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._task = task
+
+    def collect(self) -> Iterator[pytest.Item]:
+        return _items(self, self._task)
+
+
+def _items(parent: pytest.Collector, task: Task) -> Iterator[TaskItem]:
+    for agent in agents(parent.config):
+        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, task, agent)
+    yield _item(parent, "accepts", "gate", _accepts, task)
+    yield _item(parent, "rejects", "gate", _rejects, task)
+
+
+def _item(
+    parent: pytest.Collector,
+    name: str,
+    marker: str,
+    run: Callable[..., None],
+    task: Task,
+    agent: Agent | None = None,
+) -> TaskItem:
+    item: TaskItem = TaskItem.from_parent(parent, name=name, callobj=run, task=task, agent=agent)
+    item.add_marker(marker)
+    # -k tier1 and -k <checker> also work where the files of all tiers share a folder.
+    item.extra_keyword_matches.update((f"tier{task.spec.tier}", task.oracle.checker.name))
+    if task.drawn is not None:
+        item.extra_keyword_matches.add("variant")
+    return item
 
 
 class TaskItem(pytest.Function):

@@ -6,24 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from pytest_iclayout.fixtures import TRIAL_PROPERTY, load_task_file
+from pytest_iclayout.fixtures import TRIAL_PROPERTY, load_task_instances
 from pytest_iclayout.options import agents, settings_key
 
 
 def record_crash(config: pytest.Config, nodeid: str, report: pytest.TestReport) -> None:
     """Write an ``error`` record for a ``solve`` item whose worker died; other items have none to write."""
-    file_part, _, item_name = nodeid.partition("::")
-    agent = next((one for one in agents(config) if item_name == f"solve[{one.name}]"), None)
+    file_part, _, rest = nodeid.partition("::")
+    agent = next((one for one in agents(config) if f"::{rest}".endswith(f"::solve[{one.name}]")), None)
     if agent is None:
         return
+    variant = rest.removesuffix(f"solve[{agent.name}]").removesuffix("::")
     from pytest_iclayout.suite.files import SuiteError
     from pytest_iclayout.trial.record import record_path, write_record
     from pytest_iclayout.trial.runner import TrialSettings, crashed_trial
 
     settings = config.stash[settings_key]
     try:
+        instances = load_task_instances(_path_of(config, file_part), config)
         trial = crashed_trial(
-            load_task_file(_path_of(config, file_part), config),
+            next(task for task in instances if variant in ("", task.id)),
             agent,
             TrialSettings(settings.max_iterations, settings.run_id),
             nodeid,

@@ -6,6 +6,12 @@ MAX_ITERATIONS = 4
 GATE_EXAMPLES = 50
 """Negatives, and variants, that the gate tries for one task, spread over their names."""
 
+VARIANTS = 0
+"""Instances with drawn values that stand for a task with parameters; 0: the task with its fixed values."""
+
+VARIANT_SEED = 0
+"""What the values of variants are drawn with."""
+
 RESULTS = ".iclayout/results"
 """Folder of trial records, below the folder that pytest was started in."""
 

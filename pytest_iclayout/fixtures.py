@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.oracle import Oracle
     from pytest_iclayout.session.session import LayoutSession
+    from pytest_iclayout.suite.manifest import Suite
     from pytest_iclayout.suite.task import Task
     from pytest_iclayout.trial.record import TrialRecord
 
@@ -118,12 +119,26 @@ def highest_folder(path: Path, config: pytest.Config) -> Path:
 
 
 def load_task_file(path: Path, config: pytest.Config) -> Task:
-    """A task with its suite, wherever in the run it is asked for. Raises SuiteError."""
-    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+    """A task with its suite and fixed values, wherever in the run it is asked for. Raises SuiteError."""
     from pytest_iclayout.suite.task import load_task
 
-    suite = suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(path.parent)
-    return load_task(path, suite, checkers(config))
+    return load_task(path, _suite_of(path, config), checkers(config))
+
+
+def load_task_instances(path: Path, config: pytest.Config) -> tuple[Task, ...]:
+    """What a run collects of a file: the task, or with ``--variants`` its variants. Raises SuiteError."""
+    from pytest_iclayout.suite.task import load_variants
+
+    settings = config.stash[settings_key]
+    if not settings.variants:
+        return (load_task_file(path, config),)
+    return load_variants(path, _suite_of(path, config), checkers(config), settings.variants, settings.variant_seed)
+
+
+def _suite_of(path: Path, config: pytest.Config) -> Suite:
+    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+
+    return suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(path.parent)
 
 
 def _item_task(request: pytest.FixtureRequest) -> Task | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,8 @@ class Settings:
     gate_examples: int
     results: Path
     run_id: str
+    variants: int
+    variant_seed: int
 
     @property
     def gate_pictures(self) -> Path:
@@ -54,12 +56,20 @@ _agents_key = pytest.StashKey["tuple[Agent, ...]"]()
 
 
 def _at_least_one(text: str) -> int:
+    return _whole_number(text, 1)
+
+
+def _at_least_zero(text: str) -> int:
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return value
 
 
@@ -98,10 +108,29 @@ def add_options(parser: pytest.Parser) -> None:
         help="folder of trial records; a later run of the same task and agent replaces its record "
         f"(default: the ini value iclayout_results, else {defaults.RESULTS} in the current folder)",
     )
+    group.addoption(
+        "--variants",
+        type=_at_least_zero,
+        default=None,
+        metavar="N",
+        help="instead of each task with parameters, N instances of it with values drawn from the parameters' ranges; "
+        f"tasks without parameters stay (default: the ini value iclayout_variants, else {defaults.VARIANTS}: "
+        "the tasks as they are)",
+    )
+    group.addoption(
+        "--variant-seed",
+        type=_at_least_zero,
+        default=None,
+        metavar="S",
+        help="whole number that --variants draws with: the same values for the same number, on every machine "
+        f"(default: the ini value iclayout_variant_seed, else {defaults.VARIANT_SEED})",
+    )
     parser.addini(
         "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""
     )
     parser.addini("iclayout_gate_examples", f"as --gate-examples (default: {defaults.GATE_EXAMPLES})", default="")
+    parser.addini("iclayout_variants", f"as --variants (default: {defaults.VARIANTS})", default="")
+    parser.addini("iclayout_variant_seed", f"as --variant-seed (default: {defaults.VARIANT_SEED})", default="")
 
 
 def configure(config: pytest.Config) -> None:
@@ -111,9 +140,11 @@ def configure(config: pytest.Config) -> None:
     config.stash[settings_key] = Settings(
         agent_specs=tuple(dict.fromkeys(config.getoption("agent"))),
         max_iterations=config.getoption("max_iterations"),
-        gate_examples=_gate_examples(config),
+        gate_examples=_number(config, "gate_examples", _at_least_one, defaults.GATE_EXAMPLES),
         results=_results_folder(config),
         run_id=_run_id(config),
+        variants=_number(config, "variants", _at_least_zero, defaults.VARIANTS),
+        variant_seed=_number(config, "variant_seed", _at_least_zero, defaults.VARIANT_SEED),
     )
     if config.getoption("agent"):
         agents(config)
@@ -194,15 +225,16 @@ def parametrize_agents(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("agent_session", range(len(names)) or [none], ids=names or None, indirect=True)
 
 
-def _gate_examples(config: pytest.Config) -> int:
-    given: Any = config.getoption("gate_examples")
+def _number(config: pytest.Config, name: str, read: Callable[[str], int], default: int) -> int:
+    """The option of that name, else the ini value ``iclayout_`` with it. Raises pytest.UsageError."""
+    given: Any = config.getoption(name)
     if given is not None:
         return int(given)
-    text = config.getini("iclayout_gate_examples")
+    text = config.getini(f"iclayout_{name}")
     try:
-        return _at_least_one(text) if text else defaults.GATE_EXAMPLES
+        return read(text) if text else default
     except argparse.ArgumentTypeError as error:
-        raise pytest.UsageError(f"ini value iclayout_gate_examples: {error}") from error
+        raise pytest.UsageError(f"ini value iclayout_{name}: {error}") from error
 
 
 def _results_folder(config: pytest.Config) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ EXIT_INFRASTRUCTURE = 10
 
 _infrastructure_key = pytest.StashKey[bool]()
 _ERROR_PROPERTY = "iclayout_infrastructure"
+_GATE_ITEM = re.compile(r"\.toml::([\w.\-]+::)?(accepts|rejects)$", re.ASCII)
+"""Node ids of the gate's items, of a task or of a variant."""
 
 
 def header(config: pytest.Config) -> list[str]:
@@ -131,7 +134,7 @@ def _gate_counts(tally: Tally) -> Counter[str]:
     return Counter(
         report.outcome
         for report in tally.reports
-        if report.when in ("call", "???") and report.nodeid.endswith((".toml::accepts", ".toml::rejects"))
+        if report.when in ("call", "???") and _GATE_ITEM.search(report.nodeid)
     )
 
 

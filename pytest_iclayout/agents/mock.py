@@ -34,6 +34,11 @@ class MockAgent:
     def start(self, context: TaskContext) -> _MockSession:
         turns = scripts().get(context.task_id)
         if turns is None:
+            published = context.task_id.rpartition(".")[0]
+            if published in scripts():
+                raise AgentUnavailable(
+                    f"mock has no script for {context.task_id}; it plays {published} with its fixed values only"
+                )
             raise AgentUnavailable(f"mock has no script for {context.task_id}; it plays the bundled suite's tasks")
         return _MockSession(turns)
 

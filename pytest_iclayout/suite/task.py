@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,15 @@ from pytest_iclayout.session.errors import CommandError
 from pytest_iclayout.session.sketch import Drawing, DrawingError, Sketch
 from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
 from pytest_iclayout.suite.manifest import Suite
+from pytest_iclayout.suite.parameters import (
+    KEY,
+    Drawn,
+    Parameters,
+    Value,
+    read_parameters,
+    rendered,
+    require_all_used,
+)
 from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import LayerRef
@@ -117,20 +127,28 @@ class LayoutTaskFile(_Frozen):
     """Commands that draw the layout which the agent is given; for checkers that compare with it."""
     solution: Commands = ()
     """Commands that lead from there to a layout which is right: the witness of such a checker."""
+    parameters: Parameters | None = None
+    """Values that the file's texts are rendered with, and the ranges that those of variants are drawn from."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A loaded task: its file, its suite, and the oracle that judges it."""
+    """A loaded task: its file, its suite, and the oracle that judges it.
+
+    ``values`` are those that the file's texts were rendered with; ``drawn`` says which variant this is, None
+    for the task as it is published.
+    """
 
     spec: LayoutTaskFile
     suite: Suite
     path: Path
     oracle: Oracle
+    values: dict[str, Value] | None = field(default=None, hash=False)
+    drawn: Drawn | None = None
 
     @property
     def id(self) -> str:
-        return self.spec.id
+        return self.spec.id if self.drawn is None else f"{self.spec.id}{self.drawn.suffix}"
 
     @property
     def technology(self) -> Technology:
@@ -154,9 +172,62 @@ def is_task_file(path: Path, suite: Suite | None) -> bool:
 
 
 def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
-    """Load and bind a task file. Raises SuiteError that names the file and the key."""
+    """Load and bind a task file, with the fixed values. Raises SuiteError that names the file and the key."""
+    data = read_toml(path)
+    parameters = read_parameters(path, data)
+    if parameters is None:
+        return _bound(path, data, suite, registry)
+    require_all_used(path, data, parameters)
+    return _instance(path, data, parameters, parameters.fixed, suite, registry)
+
+
+def load_variants(path: Path, suite: Suite, registry: CheckerRegistry, count: int, seed: int) -> tuple[Task, ...]:
+    """``count`` variants of a task with parameters; of one without, the task alone.
+
+    Raises SuiteError as :func:`load_task` does, and where the ranges hold fewer.
+    """
+    fixed = load_task(path, suite, registry)
+    parameters = fixed.spec.parameters
+    if parameters is None:
+        return (fixed,)
+    drawn = list(islice(parameters.drawn(fixed.id, seed), count))
+    if len(drawn) < count:
+        raise SuiteError(
+            f"{path}: {KEY}: {count} variants are asked for, and the ranges hold {len(drawn)} besides the fixed values"
+        )
+    data = read_toml(path)
+    return tuple(
+        _instance(path, data, parameters, values, suite, registry, Drawn(seed=seed, number=number))
+        for number, values in enumerate(drawn, 1)
+    )
+
+
+def _instance(
+    path: Path,
+    data: dict[str, Any],
+    parameters: Parameters,
+    values: dict[str, Value],
+    suite: Suite,
+    registry: CheckerRegistry,
+    drawn: Drawn | None = None,
+) -> Task:
     try:
-        spec = LayoutTaskFile.model_validate(read_toml(path))
+        name = rendered(path, {"technology": data.get("technology")}, values, None)["technology"]
+        dbu_per_micron = _technology_of(path, name).dbu_per_micron if isinstance(name, str) else None
+        whole = {**rendered(path, data, values, dbu_per_micron), KEY: parameters}
+        bound = _bound(path, whole, suite, registry)
+    except TechnologyError as error:
+        raise SuiteError(f"{path}: technology: {error}") from error
+    except SuiteError as error:
+        if drawn is None:
+            raise
+        raise SuiteError(f"{error} (variant {drawn.number} of seed {drawn.seed}: {KEY} {values})") from error
+    return replace(bound, values=values, drawn=drawn)
+
+
+def _bound(path: Path, data: dict[str, Any], suite: Suite, registry: CheckerRegistry) -> Task:
+    try:
+        spec = LayoutTaskFile.model_validate(data)
     except ValidationError as error:
         keys = ", ".join(LayoutTaskFile.model_fields)
         raise SuiteError(f"{path}: {explain(error)}; keys are {keys}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +18,16 @@ SCHEMA_VERSION: Literal[1] = 1
 
 class RecordError(ValueError):
     """A file that is no trial record; the message names it and what is wrong."""
+
+
+class TaskParameters(BaseModel):
+    """The values that a task's texts were rendered with; ``seed`` and ``variant`` (from 1) of drawn ones."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    values: dict[str, Any]
+    seed: int | None = None
+    variant: int | None = None
 
 
 class TrialRecord(BaseModel):
@@ -55,6 +65,8 @@ class TrialRecord(BaseModel):
     technology: str
     rule_set: str
     checker: str
+    parameters: TaskParameters | None = None
+    """None for a task without parameters."""
     max_iterations: int
     commands: int = 0
     failed_commands: int = 0

@@ -22,7 +22,7 @@ from pytest_iclayout.suite.context import context_of
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.trial.engines import engine_versions
 from pytest_iclayout.trial.outcomes import OutcomeKind
-from pytest_iclayout.trial.record import Attachments, TrialRecord
+from pytest_iclayout.trial.record import Attachments, TaskParameters, TrialRecord
 
 _LONGEST_TRACEBACK = 8000
 """Characters of a crash's traceback that a record keeps: its end, where the crash is."""
@@ -201,6 +201,17 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _parameters_of(task: Task) -> TaskParameters | None:
+    if task.values is None:
+        return None
+    drawn = task.drawn
+    return TaskParameters(
+        values=task.values,
+        seed=None if drawn is None else drawn.seed,
+        variant=None if drawn is None else drawn.number,
+    )
+
+
 def _finish(
     task: Task,
     agent: Agent,
@@ -238,6 +249,7 @@ def _finish(
         technology=task.technology.name,
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,
+        parameters=_parameters_of(task),
         max_iterations=settings.max_iterations,
         commands=max(0, len(session.journal) - len(task.oracle.bench.start)),
         failed_commands=len(failed),

@@ -32,6 +32,7 @@ from pytest_iclayout.session.transcript import Entry, Outcome
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_toml
 from pytest_iclayout.suite.manifest import Manifest
+from pytest_iclayout.suite.parameters import CONDITIONS, Choice, Span
 from pytest_iclayout.suite.sniff import TASK_KEYS
 from pytest_iclayout.suite.task import LayoutTaskFile, Rectangle
 from pytest_iclayout.technology.load import builtin_names
@@ -149,6 +150,7 @@ SURFACES = {
     "task file": ("tasks.md", "Task files", keys(LayoutTaskFile)),
     "two_way": ("tasks.md", "Two-way vectors", keys(Rectangle)),
     "intent": ("tasks.md", "Intent", keys(Intent) | keys(IntentNet) | keys(Terminal) | keys(ForbiddenPair)),
+    "parameters": ("tasks.md", "Parameters", keys(Span) | keys(Choice) | {CONDITIONS}),
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
 }
 
