@@ -102,7 +102,10 @@ def test_a_transcript_from_another_given_layout_is_no_trial(grow: pytest.Pyteste
         (TASK + SOLUTION, "*grow.toml: start: checker grown needs it, and it is not given*"),
         (TASK + START, "*grow.toml: solution: checker grown needs it, and it is not given*"),
         (TASK.replace("grown", "rect_present") + START, "*start: checker rect_present does not take one*"),
-        (TASK + START.replace('"top"', '"cap"', 1) + SOLUTION, "*grow.toml: start: command 1, *add_rect*no such cell 'top'*"),
+        (
+            TASK + START.replace('"top"', '"cap"', 1) + SOLUTION,
+            "*grow.toml: start: command 1, *add_rect*no such cell 'top'*",
+        ),
         (TASK + START + SOLUTION.replace("[1]", "[7]"), "*grow.toml: solution: command 0, *7*"),
         (TASK + 'start = "draw it"\n' + SOLUTION, "*grow.toml: start: *line 1: not JSON*"),
         (TASK + START.replace("add_rect", "add_oval") + SOLUTION, "*grow.toml: start: *command 1: *add_oval*"),
