@@ -16,9 +16,9 @@ from iclayout_checkers.drc_layouts import (
     spread,
     unchecked_layers,
 )
-from iclayout_checkers.layouts import separate_polygons, unplaced
+from iclayout_checkers.layouts import LayerRefs, separate_polygons, split_at, unplaced
 from iclayout_checkers.legal import LegalShapes
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
@@ -32,17 +32,13 @@ from pytest_iclayout.technology.layers import Layer, LayerRef
 from pytest_iclayout.technology.models import RuleKind
 
 
-def _split_at(separator: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: value.split(separator) if isinstance(value, str) else value)
-
-
 class DrcCleanParams(Params):
     """``present`` as ``65/20+66/20`` or a list, ``crossing`` as ``66/20*65/20`` or a pair."""
 
-    present: Annotated[tuple[LayerRef, ...], _split_at("+")] = ()
+    present: LayerRefs = ()
     """Layers that must each hold ``min_shapes`` merged shapes."""
     min_shapes: Annotated[int, Field(ge=1, le=100, strict=True)] = 1
-    crossing: Annotated[tuple[LayerRef, LayerRef] | None, _split_at("*")] = None
+    crossing: Annotated[tuple[LayerRef, LayerRef] | None, split_at("*")] = None
     """Two layers that must overlap somewhere, by area."""
 
     @model_validator(mode="after")

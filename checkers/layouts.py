@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from pydantic import BeforeValidator
 
 from pytest_iclayout.session.sketch import Drawing, Sketch
-from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.layers import Layer, LayerRef
 from pytest_iclayout.technology.models import Technology
 
 Points = list[tuple[int, int]]
 Shapes = list[tuple[Layer, db.Box]]
 """Rectangles, in dbu."""
+
+
+def split_at(separator: str) -> BeforeValidator:
+    """For a parameter that is a list in a table, and one text in a checker string."""
+    return BeforeValidator(lambda value: value.split(separator) if isinstance(value, str) else value)
+
+
+LayerRefs = Annotated[tuple[LayerRef, ...], split_at("+")]
+"""Layers in a TOML file or a checker string: ``"65/20+66/20"``, or a list."""
 
 
 def separate_polygons(region: db.Region) -> list[db.Polygon]:
