@@ -18,5 +18,6 @@ CHECKERS = {
     "net_trace_isolated": "iclayout_checkers.net_trace_isolated:CHECKER",
     "generator": "iclayout_checkers.generator:CHECKER",
     "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
+    "drc_repair": "iclayout_checkers.drc_repair:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

@@ -129,6 +129,7 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     Raises GateFailure with the smallest accepted negative that Hypothesis finds, and when the checker
     declares no negatives at all.
     """
+    _witness(oracle)  # what a task without one cannot have either is shown as that, not as a crash
     seen: dict[str, set[bytes]] = {}
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
