@@ -19,5 +19,6 @@ CHECKERS = {
     "generator": "iclayout_checkers.generator:CHECKER",
     "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
     "drc_repair": "iclayout_checkers.drc_repair:CHECKER",
+    "device_netlist": "iclayout_checkers.device_netlist:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

@@ -60,24 +60,32 @@ class Connectivity:
 
     @cached_property
     def joined(self) -> Nets:
-        conductors = {layer: (region,) for layer, region in self._conductors.items()}
-        return _extract(self.view, conductors, {layer: (region,) for layer, region in self._cuts.items()})
+        conductors = {layer: (region,) for layer, region in self.conductors.items()}
+        return _extract(self.view, conductors, {layer: (region,) for layer, region in self.cuts.items()})
 
     @cached_property
     def separate(self) -> Nets:
-        conductors = {layer: _apart_at_corners(region) for layer, region in self._conductors.items()}
-        cuts = {layer: _apart_at_corners(region) for layer, region in self._cuts.items()}
+        conductors = {layer: _apart_at_corners(region) for layer, region in self.conductors.items()}
+        cuts = {layer: _apart_at_corners(region) for layer, region in self.cuts.items()}
         if all(len(parts) == 1 for parts in (*conductors.values(), *cuts.values())):
             return self.joined
         return _extract(self.view, conductors, cuts)
 
+    @property
+    def has_corner_contacts(self) -> bool:
+        """Whether the two readings may differ."""
+        regions = (*self.conductors.values(), *self.cuts.values())
+        return any(_apart(region).count() != region.count() for region in regions)
+
     @cached_property
-    def _cuts(self) -> dict[Layer, db.Region]:
+    def cuts(self) -> dict[Layer, db.Region]:
+        """The layers of cuts."""
         cuts = {one.cut for one in self.view.technology.connections if one.cut is not None}
         return {cut: self.view.region(cut) for cut in sorted(cuts)}
 
     @cached_property
-    def _conductors(self) -> dict[Layer, db.Region]:
+    def conductors(self) -> dict[Layer, db.Region]:
+        """The layers of conductors, each without what interrupts it."""
         technology = self.view.technology
         cut_by = {technology.layer_named(name): technology.layer_named(by) for name, by in technology.cut_by.items()}
         regions: dict[Layer, db.Region] = {}
@@ -94,15 +102,22 @@ def conductor_layers(view: LayoutView) -> tuple[Layer, ...]:
     return tuple(sorted({layer for one in view.technology.connections for layer in (one.bottom, one.top)}))
 
 
-def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
+def connected_engine(
+    view: LayoutView,
+    conductors: Mapping[Layer, Parts],
+    cuts: Mapping[Layer, Parts],
+    labels: frozenset[str] | None = None,
+) -> db.LayoutToNetlist:
+    """An engine that knows what connects, before it extracts: devices may still be added.
+
+    ``labels`` are the texts that may name nets (None: all).  The regions belong to the engine afterwards.
+    """
     # Flat mode: a net that never leaves a subcell still belongs to the top cell's picture.
     engine = db.LayoutToNetlist(view.cell.name, view.layout.dbu)
-    # Most layers of a technology are empty, and registering one costs as much as a drawn one.
-    conductors, cuts = _drawn(conductors), _drawn(cuts)
     for layer, parts in conductors.items():
         for region in parts:
             _register(engine, region)
-            _attach_labels(engine, view, layer, region)
+            _attach_labels(engine, view, layer, region, labels)
     for parts in cuts.values():
         for region in parts:
             _register(engine, region)
@@ -113,11 +128,18 @@ def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[
         else:
             _join(engine, bottom, cuts[connection.cut])
             _join(engine, cuts[connection.cut], top)
+    return engine
+
+
+def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
+    conductors, cuts = drawn_parts(conductors), drawn_parts(cuts)
+    engine = connected_engine(view, conductors, cuts)
     engine.extract_netlist()
     return _collect(engine, conductors)
 
 
-def _drawn(layers: Mapping[Layer, Parts]) -> dict[Layer, Parts]:
+def drawn_parts(layers: Mapping[Layer, Parts]) -> dict[Layer, Parts]:
+    """Without empty regions: most layers of a technology are empty, and each costs as much as a drawn one."""
     return {layer: tuple(part for part in parts if not part.is_empty()) for layer, parts in layers.items()}
 
 
@@ -137,11 +159,15 @@ def _join(engine: db.LayoutToNetlist, lower: Parts, upper: Parts) -> None:
             engine.connect(shared, above)
 
 
-def _attach_labels(engine: db.LayoutToNetlist, view: LayoutView, layer: Layer, region: db.Region) -> None:
+def _attach_labels(
+    engine: db.LayoutToNetlist, view: LayoutView, layer: Layer, region: db.Region, wanted: frozenset[str] | None
+) -> None:
     entry = view.technology.entry(layer)
     label_layers = {layer} | ({entry.label} if entry is not None and entry.label is not None else set())
     for label_layer in sorted(label_layers):
         texts = view.texts(label_layer)
+        if wanted is not None:
+            texts = db.Texts([text for text in texts.each() if text.string in wanted])
         if not texts.is_empty():
             engine.register(texts, "")
             engine.connect(region, texts)
@@ -170,9 +196,7 @@ def _apart_at_corners(region: db.Region) -> Parts:
 
     One part, the region itself, where no two share a corner, which is the rule.
     """
-    coherent = region.dup()
-    coherent.min_coherence = True
-    coherent.merge()
+    coherent = _apart(region)
     if coherent.count() == region.count():
         return (region,)
     whole = set(region.each())
@@ -183,6 +207,14 @@ def _apart_at_corners(region: db.Region) -> Parts:
             parts.append(db.Region())
         parts[part].insert(polygon)
     return tuple(parts)
+
+
+def _apart(region: db.Region) -> db.Region:
+    """Polygons that meet in a corner kept apart."""
+    coherent = region.dup()
+    coherent.min_coherence = True
+    coherent.merge()
+    return coherent
 
 
 def _neighbours(polygons: Sequence[db.Polygon]) -> list[set[int]]:

@@ -61,7 +61,9 @@ def judged_layers(task: Task) -> set[Layer]:
 
 def test_no_published_task_is_missing_or_renumbered(facts, bundled_tasks):
     published = [(row["id"], int(row["tier"]), row["checker"]) for row in facts]
-    assert [(task.id, task.spec.tier, task.spec.checker.name) for task in bundled_tasks] == published
+    ours = [(task.id, task.spec.tier, task.spec.checker.name) for task in bundled_tasks]
+    names = {name for name, _, _ in published}
+    assert [one for one in ours if one[0] in names] == published
 
 
 def test_published_parameters_stay_as_they_are(facts, bundled_tasks):
