@@ -20,5 +20,6 @@ CHECKERS = {
     "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
     "drc_repair": "iclayout_checkers.drc_repair:CHECKER",
     "device_netlist": "iclayout_checkers.device_netlist:CHECKER",
+    "same_geometry": "iclayout_checkers.same_geometry:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""
