@@ -56,7 +56,7 @@ class CheckerRegistry:
         except ValidationError as error:
             accepted = ", ".join(checker.params_model.model_fields) or "none"
             raise CheckerError(f"checker {spec.name}: {explain(error)}; parameters are {accepted}") from error
-        for key, layer in _layers_of(params):
+        for key, layer in layers_of(params):
             if layer not in bench.technology:
                 raise CheckerError(
                     f"checker {spec.name}: {key}: layer {layer} is not in technology {bench.technology.name}"
@@ -64,13 +64,13 @@ class CheckerRegistry:
         return checker, params
 
 
-def _layers_of(value: object, path: str = "") -> Iterator[tuple[str, Layer]]:
+def layers_of(value: object, path: str = "") -> Iterator[tuple[str, Layer]]:
     """Every layer in the parameters, at any depth (an intent's terminals, say), with its dotted path."""
     if isinstance(value, Layer):
         yield path, value
     elif isinstance(value, BaseModel):
         for key in type(value).model_fields:
-            yield from _layers_of(getattr(value, key), f"{path}.{key}" if path else key)
+            yield from layers_of(getattr(value, key), f"{path}.{key}" if path else key)
     elif isinstance(value, tuple):
         for number, one in enumerate(value):
-            yield from _layers_of(one, path if isinstance(one, Layer) else f"{path}.{number}")
+            yield from layers_of(one, path if isinstance(one, Layer) else f"{path}.{number}")

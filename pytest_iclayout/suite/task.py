@@ -22,6 +22,7 @@ from pytest_iclayout.session.commands import Command, parse_command
 from pytest_iclayout.session.errors import CommandError
 from pytest_iclayout.session.sketch import Drawing, DrawingError, Sketch
 from pytest_iclayout.suite.files import SuiteError, read_text, read_toml
+from pytest_iclayout.suite.lock import task_digest
 from pytest_iclayout.suite.manifest import Suite
 from pytest_iclayout.suite.parameters import (
     KEY,
@@ -143,6 +144,8 @@ class Task:
     suite: Suite
     path: Path
     oracle: Oracle
+    digest: str
+    """Of the file's content, see :func:`~pytest_iclayout.suite.lock.task_digest`; all variants have the file's."""
     values: dict[str, Value] | None = field(default=None, hash=False)
     drawn: Drawn | None = None
 
@@ -176,7 +179,7 @@ def load_task(path: Path, suite: Suite, registry: CheckerRegistry) -> Task:
     data = read_toml(path)
     parameters = read_parameters(path, data)
     if parameters is None:
-        return _bound(path, data, suite, registry)
+        return _bound(path, data, task_digest(data), suite, registry)
     require_all_used(path, data, parameters)
     return _instance(path, data, parameters, parameters.fixed, suite, registry)
 
@@ -215,7 +218,7 @@ def _instance(
         name = rendered(path, {"technology": data.get("technology")}, values, None)["technology"]
         dbu_per_micron = _technology_of(path, name).dbu_per_micron if isinstance(name, str) else None
         whole = {**rendered(path, data, values, dbu_per_micron), KEY: parameters}
-        bound = _bound(path, whole, suite, registry)
+        bound = _bound(path, whole, task_digest(data), suite, registry)
     except TechnologyError as error:
         raise SuiteError(f"{path}: technology: {error}") from error
     except SuiteError as error:
@@ -225,7 +228,7 @@ def _instance(
     return replace(bound, values=values, drawn=drawn)
 
 
-def _bound(path: Path, data: dict[str, Any], suite: Suite, registry: CheckerRegistry) -> Task:
+def _bound(path: Path, data: dict[str, Any], digest: str, suite: Suite, registry: CheckerRegistry) -> Task:
     try:
         spec = LayoutTaskFile.model_validate(data)
     except ValidationError as error:
@@ -269,7 +272,7 @@ def _bound(path: Path, data: dict[str, Any], suite: Suite, registry: CheckerRegi
         bad=_vector(spec.two_way.bad, spec),
     )
     _try_start(path, oracle)
-    return Task(spec=spec, suite=suite, path=path, oracle=oracle)
+    return Task(spec=spec, suite=suite, path=path, oracle=oracle, digest=digest)
 
 
 def _try_start(path: Path, oracle: Oracle) -> None:

@@ -65,6 +65,8 @@ class TrialRecord(BaseModel):
     technology: str
     rule_set: str
     checker: str
+    task_digest: str | None = None
+    """Of the task file's content, as in the suite's lock file."""
     parameters: TaskParameters | None = None
     """None for a task without parameters."""
     max_iterations: int

@@ -249,6 +249,7 @@ def _finish(
         technology=task.technology.name,
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,
+        task_digest=task.digest,
         parameters=_parameters_of(task),
         max_iterations=settings.max_iterations,
         commands=max(0, len(session.journal) - len(task.oracle.bench.start)),

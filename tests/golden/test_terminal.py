@@ -21,7 +21,7 @@ _PRELOADED = (gdstk, klayout.lay, pytest_iclayout.collect, pytest_iclayout.trial
 for _name in CHECKERS:
     CheckerRegistry(CHECKERS).get(_name)
 
-VARIABLE = ("artifact_sha256", "engines", "run_id", "started_at", "wall_ms", "nodeid")
+VARIABLE = ("artifact_sha256", "engines", "run_id", "started_at", "wall_ms", "nodeid", "task_digest")
 """Keys of a record that differ between runs, places or versions of a library."""
 
 BUNDLED = ("--pyargs", "iclayout_tasks", "--agent=mock", "--agent=oracle", "--agent=nop", "--gate-examples=1")

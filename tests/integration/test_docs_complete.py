@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 from unittest.mock import MagicMock
@@ -31,6 +31,8 @@ from pytest_iclayout.session.pcells import PCELLS
 from pytest_iclayout.session.transcript import Entry, Outcome
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.suite.files import read_toml
+from pytest_iclayout.suite.listing import listed, markdown_table, summary_lines
+from pytest_iclayout.suite.lock import Lock
 from pytest_iclayout.suite.manifest import Manifest
 from pytest_iclayout.suite.parameters import CONDITIONS, Choice, Span
 from pytest_iclayout.suite.sniff import TASK_KEYS
@@ -101,8 +103,16 @@ def values(kinds: Iterable[Any]) -> set[str]:
 
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
-    (found,) = (one for one in cli._parser()._actions if isinstance(one, argparse._SubParsersAction))
-    return dict(found.choices)
+    """By their words: ``results``, ``suite list``."""
+    return dict(verbs_of(cli._parser(), ""))
+
+
+def verbs_of(parser: argparse.ArgumentParser, words: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if not below:
+        yield words, parser
+    for name, verb in below[0].choices.items() if below else ():
+        yield from verbs_of(verb, f"{words} {name}".strip())
 
 
 def arguments(verb: argparse.ArgumentParser) -> set[str]:
@@ -152,6 +162,7 @@ SURFACES = {
     "intent": ("tasks.md", "Intent", keys(Intent) | keys(IntentNet) | keys(Terminal) | keys(ForbiddenPair)),
     "parameters": ("tasks.md", "Parameters", keys(Span) | keys(Choice) | {CONDITIONS}),
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
+    "lock": ("suite.md", "Digests", keys(Lock)),
 }
 
 
@@ -163,7 +174,7 @@ def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
 
 @pytest.mark.parametrize("verb", verbs())
 def test_page_explains_each_argument_of_a_verb(verb: str) -> None:
-    page = {"results": "records.md", "replay": "commands.md"}[verb]
+    page = {"results": "records.md", "replay": "commands.md", "suite": "suite.md"}[verb.split()[0]]
     assert set(rows(page, f"iclayout {verb}")) == arguments(verbs()[verb])
 
 
@@ -217,9 +228,13 @@ def test_some_page_shows_each_hook(name: str) -> None:
     assert f"def {name}(" in text, f"docs/{page} has no example of {name}"
 
 
-def test_page_has_each_bundled_task_with_its_tier_and_checker(bundled_tasks) -> None:
-    found = re.findall(r"^\| `(\w+)` \| (\d) \| `(\w+)` \|$", section("tasks.md", "Bundled tasks"), re.MULTILINE)
-    assert found == [(task.id, str(task.spec.tier), task.oracle.checker.name) for task in bundled_tasks]
+def test_page_has_the_table_of_bundled_tasks(bundled_tasks) -> None:
+    """Remade by writing between the marks what ``iclayout suite list --markdown`` prints."""
+    listing = listed(bundled_tasks)
+    text = (DOCS / "suite.md").read_text(encoding="utf-8")
+    shown = re.search(r"^<!-- iclayout suite list --markdown -->\n(.*?)\n<!-- end -->$", text, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    assert shown[1].splitlines() == [*markdown_table(listing), "", *summary_lines(listing)]
 
 
 def test_page_names_the_keys_by_which_a_task_is_known() -> None:
