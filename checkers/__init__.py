@@ -22,5 +22,6 @@ CHECKERS = {
     "drc_repair": "iclayout_checkers.drc_repair:CHECKER",
     "device_netlist": "iclayout_checkers.device_netlist:CHECKER",
     "same_geometry": "iclayout_checkers.same_geometry:CHECKER",
+    "labels": "iclayout_checkers.labels:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

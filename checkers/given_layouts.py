@@ -26,7 +26,10 @@ STEPS = (Transform(dx=1), Transform(dx=-1), Transform(dy=1), Transform(dy=-1))
 
 
 class Edit:
-    """A session that holds the given layout and a drawing after it, and records what is done then."""
+    """A session that holds the given layout and a drawing after it, and records what is done then.
+
+    Elements look into the session's layout: what they refer to is gone when nobody holds the edit any more.
+    """
 
     def __init__(self, bench: Bench, drawing: Drawing) -> None:
         self._bench = bench
@@ -96,14 +99,17 @@ def without_solution(bench: Bench, is_wrong: Callable[[Edit], bool]) -> dict[str
     return {"as_given": st.just(()), **chosen({"solution_unfinished": unfinished})}
 
 
-def changed_labels(bench: Bench) -> Negatives:
-    """A label of the solved layout removed, moved by one dbu, with another text, and one too many."""
+def changed_labels(bench: Bench, stays: Callable[[Element], bool] = lambda _: True) -> Negatives:
+    """A label of the solved layout removed, moved by one dbu (one that ``stays``), with another text, and one more."""
     solved = Edit(bench, bench.solution)
     labels = solved.labels
     found = {
         "label_removed": [(*bench.solution, cmd.DeleteShapes(ids=(one.id,))) for one in labels],
         "label_moved_by_one_dbu": [
-            (*bench.solution, cmd.TransformShapes(ids=(one.id,), transform=step)) for one in labels for step in STEPS
+            (*bench.solution, cmd.TransformShapes(ids=(one.id,), transform=step))
+            for one in labels
+            if stays(one)
+            for step in STEPS
         ],
         "label_renamed": [
             (*bench.solution, cmd.DeleteShapes(ids=(one.id,)), _copy(solved, one, suffix="x")) for one in labels

@@ -14,6 +14,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from iclayout_checkers import CHECKERS
+from iclayout_checkers.labels import NetLabel
 from pydantic import BaseModel
 
 from pytest_iclayout import cli, hookspecs, options, plugin, terminal
@@ -163,6 +164,7 @@ SURFACES = {
     "parameters": ("tasks.md", "Parameters", keys(Span) | keys(Choice) | {CONDITIONS}),
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
     "lock": ("suite.md", "Digests", keys(Lock)),
+    "net label": ("checkers.md", "A net to label", keys(NetLabel)),
 }
 
 
