@@ -74,7 +74,12 @@ class Comb:
         )
 
     def witness(self, params: CombParams, bench: Bench) -> Drawing:
-        return sketch_of([(params.layer, box) for box in combs(params.layer, params.fingers, bench).boxes]).drawing
+        pair = combs(params.layer, params.fingers, bench)
+        sketch = sketch_of([(params.layer, box) for box in pair.boxes])
+        # An outline may have any angle.
+        for points in pair.gussets:
+            sketch.polygon(params.layer, points)
+        return sketch.drawing
 
     def negatives(self, params: CombParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         return comb_negatives(params.layer, params.fingers, bench)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from iclayout_checkers.layouts import Shapes, bounding_box, other_layers, sketch_of, unplaced
+from iclayout_checkers.layouts import Points, Shapes, bounding_box, other_layers, sketch_of, unplaced
 
 from pytest_iclayout.checking.checker import Bench
 from pytest_iclayout.session.sketch import Drawing, Sketch
@@ -71,6 +71,16 @@ class Combs(NamedTuple):
         finger = fingers.pop(number)
         beyond = db.Box(self.width, finger.bottom, finger.right, finger.top)
         return [self.left[0], *fingers, *change(beyond), *self.right]
+
+    @property
+    def gussets(self) -> list[Points]:
+        """Triangles in the corners between spines and fingers, above all fingers but the highest, space kept."""
+        run, rise = max(1, self.space // 2), max(1, self.space // 4)
+        found: list[Points] = []
+        for (spine, *fingers), out in (self.left, run), (self.right, -run):
+            inner = spine.left if out < 0 else spine.right
+            found += [[(inner, one.top), (inner, one.top + rise), (inner + out, one.top)] for one in fingers[:-1]]
+        return found
 
     @property
     def one_above_the_other(self) -> Boxes:

@@ -78,14 +78,14 @@ class ContactStack:
             # A violation may reach beyond its own cut: what is near one is looked at by itself below.
             near = db.Region()
             for violation in enclosure(suspects, view.region(layer), params.min_enclosure):
-                near.insert(violation.place.enlarged(1, 1))
+                near.insert(violation.place.enlarged(1))
             suspects = suspects.interacting(near)
         findings: list[Finding] = []
         for cut in separate_polygons(suspects):
             by_layer = {layer: _violations_of(cut, view, layer, params.min_enclosure) for layer in layers}
             if all(by_layer.values()):
-                layer = max(layers, key=lambda one: _least(by_layer[one]))
-                findings.append(self._finding(view, params, cut, role, layer, by_layer[layer]))
+                closest = max(layers, key=lambda one: _least(by_layer[one]))
+                findings.append(self._finding(view, params, cut, role, closest, by_layer[closest]))
         return findings
 
     def _finding(
@@ -322,7 +322,7 @@ def _chamfered(stack: _Stack, params: ContactStackParams) -> Points:
 def _violations_of(cut: db.Polygon, view: LayoutView, layer: Layer, required: int) -> list[Violation]:
     """How one cut's enclosure by a layer falls short, from the shapes as they were drawn around it."""
     one = db.Region(cut)
-    plates = view.drawn_near(layer, cut.bbox().enlarged(required + 1, required + 1))
+    plates = view.drawn_near(layer, cut.bbox().enlarged(required))
     return enclosure(one, plates, required, drawn=Drawn(one, plates))
 
 

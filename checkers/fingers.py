@@ -121,15 +121,13 @@ def _connected(slabs: Sequence[_Slab]) -> list[list[int]]:
         return name
 
     result: list[list[int]] = []
-    before: list[int] = []
     for number, slab in enumerate(slabs):
         names = list(range(len(parents), len(parents) + len(slab.pieces)))
         parents += names
         if number:
             for here, there in _shared(slab, slabs[number - 1]):
-                parents[root(names[here])] = root(before[there])
+                parents[root(names[here])] = root(result[-1][there])
         result.append([root(name) for name in names])
-        before = names
     return result
 
 

@@ -11,9 +11,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic import BaseModel
+from iclayout_checkers import CHECKERS
+from pydantic import BaseModel, TypeAdapter
 
-from pytest_iclayout.checking.checker import Checker
+from pytest_iclayout.checking.checker import Bench, Checker
+from pytest_iclayout.checking.oracle import Oracle
+from pytest_iclayout.checking.registry import CheckerRegistry
+from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
+from pytest_iclayout.session.sketch import Drawing
+from pytest_iclayout.suite.task import Commands
+from pytest_iclayout.technology.load import builtin_technology
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,9 +36,9 @@ class Mutant:
     """
 
     checker: str
-    fault: str
-    old: str
-    new: str
+    fault: str = "none"
+    old: str = ""
+    new: str = ""
     params: str | dict[str, Any] = ""
     rule_set: str = "published"
     module: str = ""
@@ -68,6 +75,27 @@ def load_mutant(mutant: Mutant) -> Checker:
         if getattr(value, "__module__", None) == mutant.module and not is_model:
             setattr(module, name, getattr(faulty, name))
     return module.CHECKER
+
+
+_COMMANDS: TypeAdapter[Drawing] = TypeAdapter(Commands)
+
+
+def oracle_of(mutant: Mutant, checker: Checker | None = None) -> Oracle:
+    """The bundled checker, or the given one, with the parameters of the row."""
+    registry = CheckerRegistry({} if checker else CHECKERS)
+    registry.add([checker] if checker else [])
+    if isinstance(mutant.params, str):
+        spec = parse_checker_string(f"{mutant.checker}:{mutant.params}" if mutant.params else mutant.checker)
+    else:
+        spec = CheckerSpec(name=mutant.checker, params=mutant.params)
+    bench = Bench(
+        technology=builtin_technology("sky130"),
+        rule_set=mutant.rule_set,
+        start=_COMMANDS.validate_python(mutant.start),
+        solution=_COMMANDS.validate_python(mutant.solution),
+    )
+    found, params = registry.bind(spec, bench)
+    return Oracle(found, params, bench)
 
 
 def _executed(name: str, source: str) -> ModuleType:
@@ -116,5 +144,14 @@ def _completed(row: dict[str, Any], layouts: dict[str, dict[str, Any]]) -> dict[
     return {**shared, **{key: value for key, value in row.items() if key != "on"}}
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-MUTANTS = tuple(_mutant(_completed(row, _TABLE.get("layouts", {}))) for row in _TABLE["mutants"])
+def _load(path: Path, key: str) -> tuple[Mutant, ...]:
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tuple(_mutant(_completed(row, table.get("layouts", {}))) for row in table[key])
+
+
+def load_subjects(path: Path) -> tuple[Mutant, ...]:
+    """Parameters in the notation of the table of faults, each with a fault that is none."""
+    return _load(path, "subjects")
+
+
+MUTANTS = _load(Path(__file__).with_suffix(".toml"), "mutants")

@@ -9,20 +9,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase, settings
 from iclayout_checkers import CHECKERS
-from mutants import MUTANTS, Mutant, StaleMutantError, load_mutant, mutated_source
-from pydantic import TypeAdapter
+from mutants import MUTANTS, Mutant, StaleMutantError, load_mutant, mutated_source, oracle_of
 
-from pytest_iclayout.checking.checker import Bench, Checker
 from pytest_iclayout.checking.gate import GateFailure, GateSettings, check_accepts, check_rejects
 from pytest_iclayout.checking.oracle import Oracle
-from pytest_iclayout.checking.registry import CheckerRegistry
-from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
-from pytest_iclayout.session.sketch import Drawing
-from pytest_iclayout.suite.task import Commands
-from pytest_iclayout.technology.load import builtin_technology
 
 GATE = GateSettings(examples=50)
-_COMMANDS: TypeAdapter[Drawing] = TypeAdapter(Commands)
 
 
 @pytest.fixture(autouse=True)
@@ -34,23 +26,6 @@ def _repeatable_and_without_shrinking() -> Iterator[None]:
     yield
     settings.register_profile("before", before)
     settings.load_profile("before")
-
-
-def oracle_of(mutant: Mutant, checker: Checker | None = None) -> Oracle:
-    registry = CheckerRegistry({} if checker else CHECKERS)
-    registry.add([checker] if checker else [])
-    if isinstance(mutant.params, str):
-        spec = parse_checker_string(f"{mutant.checker}:{mutant.params}" if mutant.params else mutant.checker)
-    else:
-        spec = CheckerSpec(name=mutant.checker, params=mutant.params)
-    bench = Bench(
-        technology=builtin_technology("sky130"),
-        rule_set=mutant.rule_set,
-        start=_COMMANDS.validate_python(mutant.start),
-        solution=_COMMANDS.validate_python(mutant.solution),
-    )
-    found, params = registry.bind(spec, bench)
-    return Oracle(found, params, bench)
 
 
 def through_the_gate(oracle: Oracle, key: str) -> None:

@@ -1,0 +1,190 @@
+"""What of a checker's source is mutated: the functions that judge, less the texts of their findings."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Iterable, Iterator, Set
+from typing import NamedTuple, TypeVar
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+class Function(NamedTuple):
+    """A function of a module, or a method; functions within it belong to it.  Lines count from 1."""
+
+    name: str
+    node: _Function
+    first_line: int
+    """With the decorators."""
+    last_line: int
+
+    @property
+    def is_decorated(self) -> bool:
+        """mutmut leaves these alone, but for static and class methods."""
+        names = [one.id for one in self.node.decorator_list if isinstance(one, ast.Name)]
+        return bool(self.node.decorator_list) and names not in (["staticmethod"], ["classmethod"])
+
+
+def functions(module: ast.Module) -> Iterator[Function]:
+    for statement in module.body:
+        if isinstance(statement, _Function):
+            yield _function(statement.name, statement)
+        elif isinstance(statement, ast.ClassDef):
+            for method in statement.body:
+                if isinstance(method, _Function):
+                    yield _function(f"{statement.name}.{method.name}", method)
+
+
+def _function(name: str, node: _Function) -> Function:
+    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return Function(name, node, first, node.end_lineno or node.lineno)
+
+
+def called(source: str, lines: Iterable[int]) -> frozenset[str]:
+    """Names of the functions that begin on these lines, or hold a function that does."""
+    lines = frozenset(lines)
+    return frozenset(
+        one.name
+        for one in functions(ast.parse(source))
+        if any(one.first_line <= line <= one.last_line for line in lines)
+    )
+
+
+def with_pragmas(source: str, judging: Set[str], makers: Set[str]) -> str:
+    """The source with pragmas for mutmut on every function but those named, and on what only makes findings."""
+    lines = source.splitlines()
+    for one in functions(ast.parse(source)):
+        if one.name not in judging or one.node.name in makers:
+            header = one.node.body[0].lineno - 2
+            while not lines[header].split("#")[0].strip():
+                header -= 1
+            lines[header] += "  # pragma: no mutate block"
+        else:
+            for number in _message_lines(one.node, makers):
+                lines[number - 1] += "  # pragma: no mutate"
+    return "\n".join(lines) + "\n"
+
+
+def _message_lines(function: _Function, makers: Set[str]) -> Iterator[int]:
+    """Lines of statements that hold nothing but the making of findings; ``Comparison`` finds the rest."""
+    stripper = _MessageStripper(makers, _names_for_messages(function, makers))
+    for statement in ast.walk(function):
+        if isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.Raise):
+            rest = stripper.visit(_copy(statement))
+            nodes = list(ast.walk(rest))
+            if isinstance(rest, ast.Pass | ast.Raise) or (
+                any(isinstance(node, ast.Constant) and node.value == _FINDING for node in nodes)
+                and all(isinstance(node, _PLAIN) for node in nodes)
+            ):
+                yield from range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
+_FINDING = "a finding"
+_PLAIN = (ast.Return, ast.Expr, ast.Yield, ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.List, ast.expr_context)
+"""Nodes around the making of a finding that leave mutmut nothing to change but that finding."""
+
+
+def message_makers(modules: Collection[ast.Module]) -> frozenset[str]:
+    """``Finding``, the functions that return one, and those that nothing else calls.
+
+    What they are given, and what they do, makes no difference to a verdict.
+    """
+    found = [one.node for module in modules for one in functions(module)]
+    called = frozenset[str]().union(*(_read(one) for one in found))
+    outside = frozenset[str]().union(*(_read(_WithoutFunctions().visit(_copy(one))) for one in modules))
+    returning = (one.name for one in found if isinstance(one.returns, ast.Name) and one.returns.id == "Finding")
+    makers = frozenset({"Finding", *returning})
+    while True:
+        judging = outside.union(*(_read(_judgement(one, makers)) for one in found if one.name not in makers))
+        more = {one.name for one in found if one.name in called - judging} - makers
+        if not more:
+            return makers
+        makers |= more
+
+
+class Comparison:
+    """Tells whether a mutant differs from its original in nothing that can make a difference to a verdict.
+
+    That is, in the contents of findings or exceptions, or in ``strict`` of zip, which only raises.
+    """
+
+    def __init__(self, original: _Function, makers: Set[str]) -> None:
+        self._makers = makers
+        self._names = _names_for_messages(original, makers)
+        self._is_maker = original.name in makers
+        self._judgement = self._without_messages(original)
+
+    def is_no_different(self, mutant: _Function) -> bool:
+        return self._is_maker or self._without_messages(mutant) == self._judgement
+
+    def _without_messages(self, function: _Function) -> list[str]:
+        stripped = _MessageStripper(self._makers, self._names).visit(_copy(function))
+        return [ast.dump(stripped.args), *(ast.dump(statement) for statement in stripped.body)]
+
+
+class _MessageStripper(ast.NodeTransformer):
+    def __init__(self, makers: Set[str], names: Set[str]) -> None:
+        self._makers = makers
+        self._names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _callee(node) in self._makers:
+            return ast.Constant(_FINDING)
+        if _callee(node) == "zip":
+            node.keywords = [one for one in node.keywords if one.arg != "strict"]
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        return ast.Raise()
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        targets = _targets(node)
+        return ast.Pass() if targets and targets <= self._names else self.generic_visit(node)
+
+
+class _WithoutFunctions(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        return None
+
+
+def _judgement(function: _Function, makers: Set[str]) -> ast.AST:
+    """What of a function is not for messages."""
+    rest: ast.AST = _MessageStripper(makers, _names_for_messages(function, makers)).visit(_copy(function))
+    return rest
+
+
+def _read(node: ast.AST) -> frozenset[str]:
+    """The names that are read in it, of attributes too."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return frozenset(names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)})
+
+
+def _copy(node: _Node) -> _Node:
+    """Transformers alter what they are given."""
+    return copy.deepcopy(node)
+
+
+def _names_for_messages(function: _Function, makers: Set[str]) -> frozenset[str]:
+    """Local names that are read in the making of findings only, directly or through other such names."""
+    names = frozenset[str]().union(*(_targets(one) for one in ast.walk(function) if isinstance(one, ast.Assign)))
+    while True:
+        unread = names - _read(_MessageStripper(makers, names).visit(_copy(function)))
+        if unread == names:
+            return names
+        names = unread
+
+
+def _targets(node: ast.Assign) -> frozenset[str]:
+    """The names that are assigned; none when anything but names is."""
+    leaves = [leaf for target in node.targets for leaf in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    if all(isinstance(leaf, ast.Name) for leaf in leaves):
+        return frozenset(leaf.id for leaf in leaves if isinstance(leaf, ast.Name))
+    return frozenset()
+
+
+def _callee(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Name):
+        return node.func.id
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
