@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.checks import Drawn, Violation, enclosure
+from pytest_iclayout.drc.checks import Violation, enclosure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
@@ -321,9 +321,8 @@ def _chamfered(stack: _Stack, params: ContactStackParams) -> Points:
 
 def _violations_of(cut: db.Polygon, view: LayoutView, layer: Layer, required: int) -> list[Violation]:
     """How one cut's enclosure by a layer falls short, from the shapes as they were drawn around it."""
-    one = db.Region(cut)
     plates = view.drawn_near(layer, cut.bbox().enlarged(required))
-    return enclosure(one, plates, required, drawn=Drawn(one, plates))
+    return enclosure(db.Region(cut), plates, required)
 
 
 CHECKER = ContactStack()

@@ -59,9 +59,9 @@ class PCellBox:
         whole = view.region(layer).bbox()
         if len(polygons) == 1 and polygons[0].is_box() and (whole.width(), whole.height()) == (side, side):
             return None
-        found = f"{len(polygons)} shape(s)"
-        if len(polygons) == 1:
-            found = f"a {'rectangle' if polygons[0].is_box() else 'shape'} of {whole.width()} x {whole.height()} dbu"
+        shape = "rectangle" if all(one.is_box() for one in polygons) else "shape"
+        one_found = f"a {shape} of {whole.width()} x {whole.height()} dbu"
+        found = one_found if len(polygons) == 1 else f"{len(polygons)} shape(s)"
         return Finding(
             rule=self.name,
             message=f"{view.describe(layer)}: {found}, exactly one square of {side} x {side} dbu required",
@@ -71,7 +71,7 @@ class PCellBox:
 
     def _not_inset(self, view: LayoutView, params: PCellBoxParams) -> Finding | None:
         outer, inner = view.region(params.outer).bbox(), view.region(params.inner).bbox()
-        if inner == outer.enlarged(-params.margin, -params.margin):
+        if inner == outer.enlarged(-params.margin):
             return None
         message = (
             f"the square on {view.describe(params.inner)} is not inset by {params.margin} dbu on every side "
@@ -133,7 +133,7 @@ def _with_one_on(other: tuple[Layer, db.Box], box: db.Box, layer: Layer) -> Draw
 
 def _squares(params: PCellBoxParams) -> Shapes:
     outer = db.Box(0, 0, params.width, params.width)
-    return [(params.outer, outer), (params.inner, outer.enlarged(-params.margin, -params.margin))]
+    return [(params.outer, outer), (params.inner, outer.enlarged(-params.margin))]
 
 
 def _without_a_corner(box: db.Box) -> list[tuple[int, int]]:

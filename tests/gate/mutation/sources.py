@@ -155,10 +155,13 @@ def _judgement(function: _Function, makers: Set[str]) -> ast.AST:
     return rest
 
 
+def _names_read(node: ast.AST) -> frozenset[str]:
+    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+
+
 def _read(node: ast.AST) -> frozenset[str]:
-    """The names that are read in it, of attributes too."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    return frozenset(names | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)})
+    """The names that are read in it, and those of attributes."""
+    return _names_read(node) | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _copy(node: _Node) -> _Node:
@@ -170,7 +173,7 @@ def _names_for_messages(function: _Function, makers: Set[str]) -> frozenset[str]
     """Local names that are read in the making of findings only, directly or through other such names."""
     names = frozenset[str]().union(*(_targets(one) for one in ast.walk(function) if isinstance(one, ast.Assign)))
     while True:
-        unread = names - _read(_MessageStripper(makers, names).visit(_copy(function)))
+        unread = names - _names_read(_MessageStripper(makers, names).visit(_copy(function)))
         if unread == names:
             return names
         names = unread

@@ -13,9 +13,9 @@ CHECKER = dedent("""
         def check(self, view, params):
             bars = view.region(params.layer)
             count = bars.count()
-            text = describe(count)
+            layer = describe(count)
             if count < params.least:
-                return Verdict.of(Finding(message=text, measured=count))
+                return Verdict.of(Finding(message=layer, measured=count))
             return Verdict()
 
         def witness(self, params, bench):
@@ -44,7 +44,7 @@ def mutated(old: str, new: str) -> bool:
         ("count < params.least", "count <= params.least"),
         ("count = bars.count()", "count = None"),  # read in the finding, and in the condition
         ("return Verdict()", "return None"),
-        ("Verdict.of(Finding(message=text, measured=count))", "Verdict()"),
+        ("Verdict.of(Finding(message=layer, measured=count))", "Verdict()"),
     ],
 )
 def test_change_of_a_judgement_counts(old: str, new: str) -> None:
@@ -52,7 +52,7 @@ def test_change_of_a_judgement_counts(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("text = describe(count)", "text = None"), ("measured=count", "measured=None")]
+    ("old", "new"), [("layer = describe(count)", "layer = None"), ("measured=count", "measured=None")]
 )
 def test_change_of_what_a_finding_says_does_not_count(old: str, new: str) -> None:
     assert mutated(old, new)
@@ -75,7 +75,7 @@ def test_pragmas_leave_what_judges() -> None:
     assert "def check(self, view, params):" in free
     for line in ("def witness(self, params, bench):", "def describe(count):", "def bar(layer):"):
         assert f"{line}  # pragma: no mutate block" in [one.strip() for one in marked]
-    assert "text = describe(count)  # pragma: no mutate" in [one.strip() for one in marked]
+    assert "layer = describe(count)  # pragma: no mutate" in [one.strip() for one in marked]
 
 
 def test_lines_name_the_function_that_holds_them() -> None:
