@@ -271,9 +271,13 @@ def _alternate(numbers: list[int]) -> bool:
 
 
 def _runs_along_y(region: db.Region, width: int, length: int) -> list[db.Box]:
-    """The straight parts that are exactly so wide and at least so long."""
-    runs = separate_polygons(opened(region, width, length))
-    return [run.bbox() for run in runs if run.is_box() and run.bbox().width() == width]
+    """The straight parts that are exactly so wide and at least so long, whatever is attached to their ends.
+
+    A pad or a spine that is wider for as much as ``length`` is no part of them; one that is lower is.
+    """
+    wider = opened(region, width + 1, length)
+    runs = separate_polygons(opened(region - wider, width, length))
+    return [run.bbox() for run in runs if run.is_box()]
 
 
 def _comb(params: StructureParams, bench: Bench, count: int | None = None) -> Shapes:
@@ -367,7 +371,7 @@ def _serpentine_in(region: db.Region, params: StructureParams) -> bool:
 
 
 def _meets(turn: db.Polygon, run: db.Box) -> bool:
-    return not (db.Region(turn) & db.Region(run.enlarged(1, 0))).is_empty()
+    return not (db.Region(turn) & db.Region(run.enlarged(1, 1))).is_empty()
 
 
 def _passes(run: db.Box, turns: list[db.Box]) -> bool:

@@ -79,7 +79,7 @@ def _say_that_nothing_ran(reporter: TerminalReporter, config: pytest.Config) -> 
     if config.stash[settings_key].agent_specs and not config.option.collectonly:
         reporter.section("iclayout")
         reporter.line("no task was run: none was collected, or all were deselected")
-        reporter.line("the bundled suite (tiers 1 and 2): pytest --pyargs iclayout_tasks --agent=mock")
+        reporter.line("the bundled suite: pytest --pyargs iclayout_tasks --agent=mock")
 
 
 class Tally:

@@ -203,6 +203,35 @@ def test_serpentine_passes_each_run_from_end_to_end(turns: list[tuple[int, bool]
     assert not judge(serpentine(*turns), f"{text},feature_length=2001").ok
 
 
+def test_serpentine_may_end_in_pads_that_are_as_high_as_its_runs() -> None:
+    text = "generator:id=test_structure,kind=serpentine,layer=met1,count=4"
+    line = serpentine((0, True), (1, False), (2, True)).rect(MET1, 700 * 3, -4000, 700 * 3 + 3000, 0)
+    assert judge(line.rect(MET1, -3000, -3000, 400, 0), text).ok
+    # A pad on two runs joins them.
+    assert not judge(line.rect(MET1, 0, -3000, 1100, 0), text).ok
+
+
+def test_comb_may_have_spines_that_are_as_high_as_its_fingers() -> None:
+    sketch = Sketch().rect(MET1, 0, -2500, 3000, 0).rect(MET1, 0, 2200, 3000, 5000)
+    for number in range(4):
+        bottom = 200 if number % 2 else 0
+        sketch.rect(MET1, number * 700, bottom, number * 700 + 400, bottom + 2000)
+    text = "generator:id=test_structure,kind=comb,layer=met1,count=4"
+    assert judge(sketch, text).ok
+    assert not judge(sketch, text.replace("count=4", "count=5")).ok
+    assert not judge(sketch, f"{text},feature_length=2001").ok
+
+
+def test_neck_between_two_pads_is_no_run() -> None:
+    sketch = Sketch()
+    for number in range(2):
+        sketch.rect(MET1, number * 3000, 0, number * 3000 + 2500, 2500)
+        sketch.rect(MET1, number * 3000, 2900, number * 3000 + 2500, 5400)
+        sketch.rect(MET1, number * 3000 + 1000, 2500, number * 3000 + 1400, 2900)
+    sketch.rect(MET1, 2500, 5000, 3000, 5400)
+    assert not judge(sketch, "generator:id=test_structure,kind=serpentine,layer=met1,count=2").ok
+
+
 @pytest.mark.parametrize("gap", [140, 139])
 def test_rules_in_force_are_kept(gap: int) -> None:
     sketch = ring(2000, 2000, 400).rect(MET1, 2400 + gap, 0, 3400, 900)

@@ -14,15 +14,22 @@ from pydantic import BaseModel
 
 from pytest_iclayout.agents.mock import scripts
 from pytest_iclayout.checking.spec import parse_checker_string
+from pytest_iclayout.geometry.shapes import Point
+from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.technology.layers import Layer
 
 FACTS = Path(__file__).parents[4] / "shared" / "reference" / "layout_task_facts.csv"
-BUNDLED_TIERS = (1, 2)
+BUNDLED_TIERS = (1, 2, 3)
 
 TERMINAL = re.compile(r"(\w+)@(\d+/\d+)\((-?\d+),(-?\d+),(-?\d+),(-?\d+)\)")
 LENGTH = re.compile(r"(\d+) dbu(²?) (?:\(|= )([\d.]+) µm(²?)")
 NUMBER_WORDS = {1: "one", 2: "two", 3: "three"}
+JUDGED_BY_RULES = ("drc_clean", "generator")
+WITHOUT_EFFECT = {("t3_gen_test_vdp", "count")}
+"""Published parameters that the checker takes no notice of."""
+ON_ANY_LAYER = ("array_pitch", "net_trace_connected", "net_trace_extent", "net_trace_isolated")
+"""Checkers that name no layer: what is drawn may be drawn on any."""
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +57,14 @@ def layers_in(value: Any) -> Iterator[Layer]:
 
 
 def judged_layers(task: Task) -> set[Layer]:
-    """Those of the parameters, and the conductors that the technology joins by a contact's cut."""
+    """Those of the parameters, the conductors that a cut of them joins, and what a generator is to draw."""
     layers = set(layers_in(task.oracle.params))
-    if task.spec.checker.name == "contact_stack":
+    if task.spec.checker.name == "generator":
+        layers |= {command.layer for command in task.oracle.witness() if isinstance(command, cmd.AddRect)}
+    if task.spec.checker.name in ("contact_stack", "via_chain"):
+        params = task.oracle.params
         for one in task.technology.connections:
-            if one.cut in layers:
+            if one.cut == params.via and params.bottom in (None, one.bottom) and params.top in (None, one.top):
                 layers |= {one.bottom, one.top}
     return layers
 
@@ -109,7 +119,7 @@ def test_prompt_names_the_judged_cell(bundled_task):
 
 def test_prompt_names_every_judged_layer_with_its_gds_pair(bundled_task):
     judged = judged_layers(bundled_task)
-    assert judged
+    assert bool(judged) != (bundled_task.spec.checker.name in ON_ANY_LAYER)
     for layer in judged:
         named = f"{bundled_task.technology.name_of(layer)} ({layer})"
         assert named in prompt_of(bundled_task)
@@ -118,14 +128,29 @@ def test_prompt_names_every_judged_layer_with_its_gds_pair(bundled_task):
 def test_prompt_states_every_limit_of_its_checker(bundled_task):
     prompt = prompt_of(bundled_task)
     for key, value in bundled_task.spec.checker.params.items():
-        if isinstance(value, int):
+        if isinstance(value, int) and not isinstance(value, bool) and (bundled_task.id, key) not in WITHOUT_EFFECT:
             stated = {str(value), NUMBER_WORDS.get(value, str(value))}
             assert stated & set(re.findall(r"\w+", prompt)), f"{key}={value}"
 
 
+def test_prompt_states_every_point_of_its_checker(bundled_task):
+    points = [value for _, value in bundled_task.oracle.params if isinstance(value, Point)]
+    assert bool(points) == bundled_task.spec.checker.name.startswith("net_trace")
+    for point in points:
+        assert f"({point.x}, {point.y})" in prompt_of(bundled_task)
+
+
+def test_prompt_states_which_nets_stay_apart(bundled_task):
+    """In a sentence that names both, not only where each of them is described."""
+    for pair in bundled_task.spec.intent.forbidden if bundled_task.spec.intent else ():
+        sentences = re.split(r"[.;:]\s", prompt_of(bundled_task))
+        both = [one for one in sentences if f"`{pair.net_a}`" in one and f"`{pair.net_b}`" in one]
+        assert any(re.search(r"\b(not|short)\b", one) for one in both)
+
+
 def test_prompt_states_where_terminals_are(bundled_task):
     for net in bundled_task.spec.intent.nets if bundled_task.spec.intent else ():
-        assert f"net `{net.name}`" in bundled_task.spec.prompt
+        assert re.search(f"[Nn]et `{net.name}`", prompt_of(bundled_task))
         for one in net.terminals:
             box, layer = one.region, f"{bundled_task.technology.name_of(one.layer)} ({one.layer})"
             corners = f"from ({box.min.x}, {box.min.y}) to ({box.max.x}, {box.max.y})"
@@ -135,7 +160,11 @@ def test_prompt_states_where_terminals_are(bundled_task):
 def test_prompt_states_the_rules_of_the_layers_that_must_be_drawn(bundled_task):
     """Only for tasks that are judged by rules; the others say that rules do not decide them."""
     prompt = prompt_of(bundled_task)
-    if bundled_task.spec.checker.name != "drc_clean":
+    if bundled_task.spec.checker.name == "drc_repair":
+        # Which rules those are that the given layout breaks is a part of the task.
+        assert "breaks none of the design rules" in prompt
+        return
+    if bundled_task.spec.checker.name not in JUDGED_BY_RULES:
         assert "The design rules do not decide this task" in prompt
         return
     drawn = judged_layers(bundled_task)
