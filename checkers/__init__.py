@@ -24,5 +24,6 @@ CHECKERS = {
     "device_netlist": "iclayout_checkers.device_netlist:CHECKER",
     "same_geometry": "iclayout_checkers.same_geometry:CHECKER",
     "labels": "iclayout_checkers.labels:CHECKER",
+    "frozen_edit": "iclayout_checkers.frozen_edit:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""

@@ -16,6 +16,7 @@ from iclayout_checkers.given_layouts import (
     chosen,
     outer_edges,
     rect,
+    spurs,
     without_solution,
 )
 from iclayout_checkers.layouts import LayerRefs
@@ -88,7 +89,7 @@ class DrcRepair:
             **chosen(
                 {
                     "shape_on_no_net": _floating(params, bench),
-                    "spur_one_dbu_wide": _spurs(params, bench),
+                    "spur_one_dbu_wide": spurs(bench, params.layers),
                     "one_dbu_beyond_the_margin": _too_large(params, bench),
                 }
             ),
@@ -121,19 +122,6 @@ def _floating(params: DrcRepairParams, bench: Bench) -> Iterator[Drawing]:
                 placed = box.moved(place.x, place.y)
                 if (db.Region(placed) - free).is_empty():
                     yield (*bench.solution, rect(layer, placed))
-
-
-def _spurs(params: DrcRepairParams, bench: Bench) -> Iterator[Drawing]:
-    """A sliver at an edge of a layer whose width rule it breaks."""
-    view, legal = Edit(bench, bench.solution).view, LegalShapes(bench)
-    for rule in bench.rules:
-        # With a space rule beside it, nothing is so near that the sliver could become a part of it.
-        spaced = any(one.kind is RuleKind.SPACE and one.layer == rule.layer and one.value > 2 for one in bench.rules)
-        if rule.kind is RuleKind.WIDTH and rule.value > 1 and spaced and rule.layer in params.layers:
-            for edge in outer_edges(view.region(rule.layer)):
-                spur = beside(edge, edge.length() // 2, 1, legal.side(rule.layer))
-                if edge.length() > 2 and spur.inside(extent(view)):
-                    yield (*bench.solution, rect(rule.layer, spur))
 
 
 def _too_large(params: DrcRepairParams, bench: Bench) -> Iterator[Drawing]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given import extent
 from iclayout_checkers.layouts import other_layers
+from iclayout_checkers.legal import LegalShapes
 
 from pytest_iclayout.checking.checker import Bench
 from pytest_iclayout.geometry.shapes import Point, Rect, Transform
@@ -18,6 +19,7 @@ from pytest_iclayout.session.document import Element
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.sketch import Drawing, draw_on
 from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.models import RuleKind
 
 Negatives = Mapping[str, SearchStrategy[Drawing]]
 
@@ -147,6 +149,20 @@ def changed_shapes(bench: Bench, layers: Iterable[Layer]) -> Negatives:
             boxes_within(extent(solved.view)),
         ),
     }
+
+
+def spurs(bench: Bench, layers: Iterable[Layer]) -> Iterator[Drawing]:
+    """A sliver at an edge of a layer whose width rule it breaks."""
+    wanted = set(layers)
+    view, legal = Edit(bench, bench.solution).view, LegalShapes(bench)
+    for rule in bench.rules:
+        # With a space rule beside it, nothing is so near that the sliver could become a part of it.
+        spaced = any(one.kind is RuleKind.SPACE and one.layer == rule.layer and one.value > 2 for one in bench.rules)
+        if rule.kind is RuleKind.WIDTH and rule.value > 1 and spaced and rule.layer in wanted:
+            for edge in outer_edges(view.region(rule.layer)):
+                spur = beside(edge, edge.length() // 2, 1, legal.side(rule.layer))
+                if edge.length() > 2 and spur.inside(extent(view)):
+                    yield (*bench.solution, rect(rule.layer, spur))
 
 
 def boxes_within(area: db.Box) -> SearchStrategy[db.Box]:
