@@ -26,7 +26,7 @@ def variants(bundled_task: Task) -> list[Task]:
 
 
 def test_many_tasks_have_parameters(bundled_tasks):
-    assert sum(task.values is not None for task in bundled_tasks) >= 14
+    assert sum(task.values is not None for task in bundled_tasks) >= 30
 
 
 def test_a_task_with_parameters_has_many_variants(bundled_task):
