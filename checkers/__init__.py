@@ -25,5 +25,6 @@ CHECKERS = {
     "same_geometry": "iclayout_checkers.same_geometry:CHECKER",
     "labels": "iclayout_checkers.labels:CHECKER",
     "frozen_edit": "iclayout_checkers.frozen_edit:CHECKER",
+    "matched_array": "iclayout_checkers.matched_array:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""
