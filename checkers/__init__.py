@@ -26,5 +26,6 @@ CHECKERS = {
     "labels": "iclayout_checkers.labels:CHECKER",
     "frozen_edit": "iclayout_checkers.frozen_edit:CHECKER",
     "matched_array": "iclayout_checkers.matched_array:CHECKER",
+    "antenna_ratio": "iclayout_checkers.antenna_ratio:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""
