@@ -16,14 +16,14 @@ from iclayout_checkers.drc_layouts import (
     spread,
     unchecked_layers,
 )
-from iclayout_checkers.layouts import LayerRefs, separate_polygons, split_at, unplaced
+from iclayout_checkers.layouts import LayerRefs, separate, split_at, unplaced
 from iclayout_checkers.legal import LegalShapes
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.engine import run_rules_on
+from pytest_iclayout.drc.engine import first_violations
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
@@ -61,22 +61,24 @@ class DrcClean:
     params_model = DrcCleanParams
 
     def check(self, view: LayoutView, params: DrcCleanParams) -> Verdict:
+        found = first_violations(view, view.rules)
         return Verdict.of(
             self._unchecked(view),
             *(self._absent(view, layer, params.min_shapes) for layer in params.present),
             self._apart(view, params),
-            *run_rules_on(view, view.rules),
+            *found.findings,
+            more=found.more,
         )
 
     def _unchecked(self, view: LayoutView) -> Finding | None:
-        if any(not view.region(rule.layer).is_empty() for rule in view.rules):
+        if any(not view.region_by_cell(rule.layer).is_empty() for rule in view.rules):
             return None
         message = f"nothing is drawn on a layer that rule set {view.rule_set} checks"
         return Finding(rule=self.name, message=message)
 
     def _absent(self, view: LayoutView, layer: Layer, required: int) -> Finding | None:
-        region = view.region(layer)
-        count = len(separate_polygons(region))
+        region = view.region_by_cell(layer)
+        count = separate(region).count()
         if count >= required:
             return None
         return Finding(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from iclayout_checkers.layouts import Points, other_layers, separate_polygons, sizes, sketch_of, unplaced
+from iclayout_checkers.layouts import Points, other_layers, separate, sizes, sketch_of, unplaced
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
@@ -34,14 +34,14 @@ class GuardRing:
 
     def check(self, view: LayoutView, params: GuardRingParams) -> Verdict:
         # Polygons that are kept apart at corners have a hole only where no corner is needed to close it.
-        polygons = separate_polygons(view.region(params.layer))
-        if any(polygon.holes() > 0 for polygon in polygons):
+        shapes = separate(view.region_by_cell(params.layer))
+        if not shapes.with_holes(1, None, False).is_empty():
             return Verdict()
         layer = view.describe(params.layer)
-        if not polygons:
+        if shapes.is_empty():
             return Verdict.of(Finding(rule=self.name, layer=params.layer, message=f"{layer} has no shape"))
-        message = f"{layer} has {len(polygons)} shape(s), none of them a closed ring"
-        place = Rect.from_db(view.region(params.layer).bbox())
+        message = f"{layer} has {shapes.count()} shape(s), none of them a closed ring"
+        place = Rect.from_db(shapes.bbox())
         return Verdict.of(Finding(rule=self.name, layer=params.layer, message=message, place=place))
 
     def witness(self, params: GuardRingParams, bench: Bench) -> Drawing:

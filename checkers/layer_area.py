@@ -62,9 +62,10 @@ class LayerArea:
 
 def area_finding(view: LayoutView, params: LayerAreaParams, rule: str) -> Finding | None:
     """What is wrong with the area that the layer covers, for a finding of ``rule``."""
-    region = view.region(params.layer)
-    # Halves of a dbu² that slanted edges leave are rounded away in KLayout's own area.
-    covered = sum(polygon.area2() for polygon in region.each()) / 2
+    region = view.region_by_cell(params.layer)
+    # Of each polygon KLayout's own area rounds away half a dbu², which slanted edges may leave.
+    halves = sum(polygon.area2() % 2 for polygon in region.non_rectilinear().each())
+    covered = region.area() + halves / 2
     least = params.min_area or 1
     if covered < least:
         required, words = least, "at least"

@@ -27,9 +27,19 @@ LayerRefs = Annotated[tuple[LayerRef, ...], split_at("+")]
 """Layers in a TOML file or a checker string: ``"65/20+66/20"``, or a list."""
 
 
+def separate(region: db.Region) -> db.Region:
+    """A merged region in which polygons that share nothing but a corner are separate ones.
+
+    Its filters take the polygons as they are; merging them once more would join them at their corners.
+    """
+    found = region.merged(True, 0)
+    found.merged_semantics = False
+    return found
+
+
 def separate_polygons(region: db.Region) -> list[db.Polygon]:
-    """The polygons of a merged region; those that share nothing but a corner are separate ones."""
-    return list(region.merged(True, 0).each())
+    """The polygons of :func:`separate`, for layers of which few shapes are expected."""
+    return list(separate(region).each())
 
 
 def other_layers(technology: Technology, *layers: Layer) -> SearchStrategy[Layer]:

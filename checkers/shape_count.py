@@ -8,13 +8,14 @@ from typing import Annotated
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from iclayout_checkers.layouts import halves, other_layers, separate_polygons, sizes, sketch_of, unplaced
+from iclayout_checkers.layouts import halves, other_layers, separate, sizes, sketch_of, unplaced
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.findings import MAX_FINDINGS, Finding
+from pytest_iclayout.geometry.picking import first_by_place, of_another_size
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing, Sketch
@@ -63,11 +64,14 @@ class ShapeCount:
     params_model = ShapeCountParams
 
     def check(self, view: LayoutView, params: ShapeCountParams) -> Verdict:
-        polygons = separate_polygons(view.region(params.layer))
-        findings = [self._count_finding(view, params, len(polygons))]
-        if params.size is not None:
-            findings += [self._size_finding(view, params, params.size, one) for one in polygons]
-        return Verdict.of(*findings)
+        shapes = separate(view.region_by_cell(params.layer))
+        wrong_count = self._count_finding(view, params, shapes.count())
+        if params.size is None:
+            return Verdict.of(wrong_count)
+        wrong = of_another_size(shapes, *params.size)
+        shown = first_by_place(wrong, MAX_FINDINGS)
+        findings = [self._size_finding(view, params, params.size, one) for one in shown]
+        return Verdict.of(wrong_count, *findings, more=wrong.count() - len(shown))
 
     def _count_finding(self, view: LayoutView, params: ShapeCountParams, count: int) -> Finding | None:
         fewest, most = params.exact or params.min or 1, params.exact or params.max
@@ -79,7 +83,7 @@ class ShapeCount:
             return None
         words = "exactly" if params.exact is not None else words
         message = f"{view.describe(params.layer)}: {count} shape(s), {words} {required} required"
-        box = view.region(params.layer).bbox()
+        box = view.region_by_cell(params.layer).bbox()
         return Finding(
             rule=self.name,
             message=message,
@@ -91,10 +95,8 @@ class ShapeCount:
 
     def _size_finding(
         self, view: LayoutView, params: ShapeCountParams, size: tuple[int, int], polygon: db.Polygon
-    ) -> Finding | None:
+    ) -> Finding:
         box = polygon.bbox()
-        if polygon.is_box() and (box.width(), box.height()) == size:
-            return None
         kind = "rectangle" if polygon.is_box() else "shape that is no rectangle"
         message = (
             f"{view.describe(params.layer)}: a {kind} of {box.width()} x {box.height()} dbu, "

@@ -165,8 +165,9 @@ def _print_table(records: list[TrialRecord]) -> None:
 def _print_whole(path: Path, record: TrialRecord) -> None:
     print(f"== {record.agent} at {record.task_id} (suite {record.suite} {record.suite_version})")
     print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
-    findings = record.verdict.findings if record.verdict is not None else ()
-    for line in [str(one) for one in findings] or record.reason.splitlines():
+    verdict = record.verdict
+    told = record.reason if verdict is None or verdict.ok else verdict.summary(len(verdict.findings))
+    for line in told.splitlines():
         print(f"  {line}")
     for line in record.traceback.splitlines():
         print(f"  {line}")

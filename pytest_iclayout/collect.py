@@ -196,8 +196,7 @@ def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFai
     from pytest_iclayout.trial.picture import picture_of
     from pytest_iclayout.trial.record import file_name
 
-    findings = () if failure.verdict is None else failure.verdict.findings
-    picture = picture_of(task, failure.artifact, findings, request.node.name, failure.message)
+    picture = picture_of(task, failure.artifact, failure.verdict, request.node.name, failure.message)
     if picture is None:
         return
     folder = request.config.stash[settings_key].gate_pictures / file_name(task.suite.name)

@@ -102,7 +102,7 @@ class TrialRun:
             # The record first: whatever a picture takes, what was measured is kept.
             record = write_record(path, record, attachments)
             if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
-                picture = picture_of(self.task, attachments.gds, record.verdict.findings, record.agent)
+                picture = picture_of(self.task, attachments.gds, record.verdict, record.agent)
                 if picture is not None:
                     record = write_record(path, record, attachments.model_copy(update={"png": picture}))
         except OSError as error:

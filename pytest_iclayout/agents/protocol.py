@@ -23,7 +23,8 @@ class Feedback(BaseModel):
     """What was wrong after an iteration.
 
     ``findings`` are the verdict's, ``violations`` those of the task's rule set, ``errors`` the
-    messages of commands that failed.
+    messages of commands that failed.  ``more_findings`` and ``more_violations`` count those that are
+    too many to be listed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -32,20 +33,22 @@ class Feedback(BaseModel):
     findings: tuple[Finding, ...] = ()
     violations: tuple[Finding, ...] = ()
     errors: tuple[str, ...] = ()
+    more_findings: int = 0
+    more_violations: int = 0
 
     def as_text(self) -> str:
         """Plain text for a model; places and lengths in dbu."""
         sections = [
-            ("The task is not fulfilled yet:", [str(one) for one in self.findings]),
-            ("Design-rule violations:", [str(one) for one in self.violations]),
-            ("Commands that failed and changed nothing:", list(self.errors)),
+            ("The task is not fulfilled yet:", [str(one) for one in self.findings], self.more_findings),
+            ("Design-rule violations:", [str(one) for one in self.violations], self.more_violations),
+            ("Commands that failed and changed nothing:", list(self.errors), 0),
         ]
         lines = [f"After iteration {self.iteration}:"]
-        for title, entries in sections:
+        for title, entries, unlisted in sections:
             if entries:
                 lines += [title, *(f"  {entry}" for entry in entries[:_MOST_LINES])]
-                if len(entries) > _MOST_LINES:
-                    lines.append(f"  ... and {len(entries) - _MOST_LINES} more")
+                if rest := len(entries[_MOST_LINES:]) + unlisted:
+                    lines.append(f"  ... and {rest} more")
         return "\n".join(lines) + "\n"
 
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from pytest_iclayout.checking.checker import Bench, Checker, Params
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.engine import run_rules_on
+from pytest_iclayout.drc.engine import first_violations
 from pytest_iclayout.geometry.extent import ExtentError, measure
-from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.geometry.findings import MAX_FINDINGS, Finding
 from pytest_iclayout.geometry.io import LayoutFileError
 from pytest_iclayout.geometry.view import LayoutView, UnjudgeableLayoutError, open_view
 from pytest_iclayout.session.session import LayoutSession
@@ -22,6 +22,12 @@ class Judgement:
 
     verdict: Verdict
     violations: tuple[Finding, ...] = ()
+    more_violations: int = 0
+    """Those beyond the first MAX_FINDINGS."""
+
+    @property
+    def violation_count(self) -> int:
+        return len(self.violations) + self.more_violations
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +51,9 @@ class Oracle:
         view = self._open(artifact)
         if isinstance(view, Verdict):
             return Judgement(view)
-        rules = self.bench.rules
-        violations = run_rules_on(view, rules)
-        return Judgement(self.checker.check(view, self.params), violations)
+        found = first_violations(view, self.bench.rules)
+        listed, rest = found.findings[:MAX_FINDINGS], found.findings[MAX_FINDINGS:]
+        return Judgement(self.checker.check(view, self.params), listed, len(rest) + found.more)
 
     def witness(self) -> Drawing:
         return self.checker.witness(self.params, self.bench)

@@ -5,16 +5,19 @@ more to each other ignored, touching edges reported with distance 0, so that sha
 corner break width and space (https://www.klayout.de/doc/manual/drc_ref.html).  Where a rule says
 more than KLayout's check of the same name does, the function's docstring says what.
 
-Lengths are in dbu and areas in dbu².
+Lengths are in dbu and areas in dbu².  With ``most``, no more places of a kind are told of one by one;
+a last violation counts the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import klayout.db as db
+
+from pytest_iclayout.geometry.picking import first_by_place, of_another_size
 
 _ROUNDING = 1
 """dbu by which a crossing of slanted edges may be off: KLayout snaps it to the grid."""
@@ -30,29 +33,33 @@ class Violation(NamedTuple):
     measured: float | None
     place: db.Box
     what: str | None = None
+    unlisted: int = 0
+    """Of how many further places, all within ``place``, this stands in for."""
 
 
-def width(layer: db.Region, value: int) -> list[Violation]:
+def width(layer: db.Region, value: int, most: int | None = None) -> list[Violation]:
     """Edges that face each other through the inside of a polygon, closer than ``value``."""
-    return _measured(layer.width_check(value), value)
+    return _measured(layer.width_check(value), value, most)
 
 
-def space(layer: db.Region, value: int) -> list[Violation]:
+def space(layer: db.Region, value: int, most: int | None = None) -> list[Violation]:
     """Edges that face each other through the outside, closer than ``value``: notches included."""
-    return _measured(layer.space_check(value), value)
+    return _measured(layer.space_check(value), value, most)
 
 
-def separation(layer: db.Region, other: db.Region, value: int, *, overlap_is_error: bool = True) -> list[Violation]:
+def separation(
+    layer: db.Region, other: db.Region, value: int, *, overlap_is_error: bool = True, most: int | None = None
+) -> list[Violation]:
     """Edges of two layers that face each other through the outside, closer than ``value``.
 
     KLayout measures nothing between shapes that overlap, or of which one lies inside the other.
     With ``overlap_is_error`` each overlap, and each stretch or corner where both touch, is a
     violation of measured separation 0.
     """
-    gaps = _measured(layer.separation_check(other, value), value)
+    gaps = _measured(layer.separation_check(other, value), value, most)
     if not overlap_is_error:
         return gaps
-    return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other)
+    return [gap for gap in gaps if gap.measured != 0] + _contacts(layer, other, most)
 
 
 class Drawn(NamedTuple):
@@ -63,7 +70,13 @@ class Drawn(NamedTuple):
 
 
 def enclosure(
-    inner: db.Region, outer: db.Region, value: int, *, outside_is_error: bool = True, drawn: Drawn | None = None
+    inner: db.Region,
+    outer: db.Region,
+    value: int,
+    *,
+    outside_is_error: bool = True,
+    drawn: Drawn | None = None,
+    most: int | None = None,
 ) -> list[Violation]:
     """Edges of ``inner`` that run inside ``outer`` with less than ``value`` to its edge.
 
@@ -74,17 +87,20 @@ def enclosure(
     edges to the grid, for each layer by itself, which would leave slivers between two equal outlines.
     """
     inside, outside = drawn or (inner, outer)
-    margins = _measured(inner.enclosed_check(outer, value), value) if value > 0 else []
+    margins = _measured(inner.enclosed_check(outer, value), value, most) if value > 0 else []
     if not outside_is_error:
         return margins
-    uncovered = [
-        Violation(-min(box.width(), box.height()), box, "not covered")
-        for box in (part.bbox() for part in (inside - outside).each())
-    ]
-    return margins + uncovered
+    return margins + _told(inside - outside, _not_covered, most)
 
 
-def extension(layer: db.Region, other: db.Region, value: int, *, outside_is_error: bool = True) -> list[Violation]:
+def _not_covered(part: db.Polygon) -> Violation:
+    box = part.bbox()
+    return Violation(-min(box.width(), box.height()), box, "not covered")
+
+
+def extension(
+    layer: db.Region, other: db.Region, value: int, *, outside_is_error: bool = True, most: int | None = None
+) -> list[Violation]:
     """Crossings where ``layer`` reaches beyond ``other`` by less than ``value``.
 
     A crossing is a stretch of ``other``'s edge that runs inside ``layer``.  Edges of ``layer`` that
@@ -97,7 +113,7 @@ def extension(layer: db.Region, other: db.Region, value: int, *, outside_is_erro
     if meeting.is_empty():
         return []
     crossings = other.edges().inside_part(meeting)
-    found = _measured(_short_ends(meeting, crossings, value), value) if value > 0 else []
+    found = _measured(db.EdgePairs(_short_ends(meeting, crossings, value)), value, most) if value > 0 else []
     if outside_is_error:
         found += [
             Violation(0.0, gate.bbox(), "ends within it") for gate in _gates_with_an_end(meeting & other, crossings)
@@ -105,34 +121,44 @@ def extension(layer: db.Region, other: db.Region, value: int, *, outside_is_erro
     return found
 
 
-def area(layer: db.Region, value: int) -> list[Violation]:
+def area(layer: db.Region, value: int, most: int | None = None) -> list[Violation]:
     """Polygons of less than ``value`` dbu², their holes not counted."""
-    return [Violation(polygon.area(), polygon.bbox()) for polygon in layer.each() if polygon.area() < value]
+    return _told(layer.with_area(None, value, False), lambda polygon: Violation(polygon.area(), polygon.bbox()), most)
 
 
-def hole_area(layer: db.Region, value: int) -> list[Violation]:
+def hole_area(layer: db.Region, value: int, most: int | None = None) -> list[Violation]:
     """Holes of less than ``value`` dbu², what stands inside a hole counted as hole."""
-    return area(layer.holes(), value)
+    return area(layer.holes(), value, most)
 
 
-def exact_size(layer: db.Region, value: int) -> list[Violation]:
+def exact_size(layer: db.Region, value: int, most: int | None = None) -> list[Violation]:
     """Polygons that are not axis-parallel squares of side ``value``."""
-    found = []
-    for polygon in layer.each():
+
+    def wrong_size(polygon: db.Polygon) -> Violation:
         box = polygon.bbox()
         if not polygon.is_box():
-            found.append(Violation(None, box, "not an axis-parallel rectangle"))
-        elif (box.width(), box.height()) != (value, value):
-            side = max(box.width(), box.height(), key=lambda length: (abs(length - value), length))
-            found.append(Violation(side, box, f"size {box.width()} x {box.height()} dbu"))
-    return found
+            return Violation(None, box, "not an axis-parallel rectangle")
+        side = max(box.width(), box.height(), key=lambda length: (abs(length - value), length))
+        return Violation(side, box, f"size {box.width()} x {box.height()} dbu")
+
+    return _told(of_another_size(layer, value, value), wrong_size, most)
 
 
-def _measured(pairs: Iterable[db.EdgePair], value: int) -> list[Violation]:
+def _told(
+    places: db.Region | db.EdgePairs | db.Edges, violation: Callable[[Any], Violation], most: int | None
+) -> list[Violation]:
+    """A violation for each place; with ``most`` for the first ones by place, and one that counts the rest."""
+    if most is None or places.count() <= most:
+        return [violation(one) for one in places.each()]
+    listed = [violation(one) for one in first_by_place(places, most)]
+    return [*listed, Violation(None, places.bbox(), unlisted=places.count() - most)]
+
+
+def _measured(pairs: db.EdgePairs, value: int, most: int | None) -> list[Violation]:
     # KLayout snaps the ends of slanted markers to the grid, which may carry them to or past the very
     # limit that the edges break.
     below = value - _RESOLUTION
-    return [Violation(min(_distance(pair.first, pair.second), below), pair.bbox()) for pair in pairs]
+    return _told(pairs, lambda pair: Violation(min(_distance(pair.first, pair.second), below), pair.bbox()), most)
 
 
 def _distance(a: db.Edge, b: db.Edge) -> float:
@@ -173,13 +199,15 @@ def _distance_squared(point: db.Point, edge: db.Edge) -> float:
     return (px * dy - py * dx) ** 2 / length
 
 
-def _contacts(layer: db.Region, other: db.Region) -> list[Violation]:
+def _contacts(layer: db.Region, other: db.Region, most: int | None) -> list[Violation]:
     overlaps = layer & other
     # Borders that meet without an overlap beside them: abutting edges and shared corners.  Told by
     # edges, because KLayout's `interacting` of polygons misses some that share one slanted corner.
     touches = layer.edges().intersections(other.edges()).not_interacting(overlaps.edges())
-    found = [Violation(0.0, part.bbox(), "overlap") for part in overlaps.each()]
-    return found + [Violation(0.0, edge.bbox(), "touch") for edge in touches.each()]
+    return [
+        *_told(overlaps, lambda part: Violation(0.0, part.bbox(), "overlap"), most),
+        *_told(touches, lambda edge: Violation(0.0, edge.bbox(), "touch"), most),
+    ]
 
 
 def _short_ends(layer: db.Region, crossings: db.Edges, value: int) -> list[db.EdgePair]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
+from typing import NamedTuple
 
 import klayout.db as db
 
@@ -14,7 +16,10 @@ from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import Rule, RuleKind
 
-_ONE_LAYER: dict[RuleKind, Callable[[db.Region, int], list[Violation]]] = {
+MOST_MEASURED = 1000
+"""Places that :func:`first_violations` measures one by one, of each rule and kind of place."""
+
+_ONE_LAYER: dict[RuleKind, Callable[[db.Region, int, int | None], list[Violation]]] = {
     RuleKind.WIDTH: checks.width,
     RuleKind.SPACE: checks.space,
     RuleKind.AREA: checks.area,
@@ -40,18 +45,11 @@ def run_rules(
     neighbours.  ``name_of`` names layers in messages.  ``drawn_of`` gives a layer's shapes before
     merging, from which coverage is told exactly also where edges are slanted.
     """
-    regions: dict[Layer, db.Region] = {}
-
-    def merged(layer: Layer) -> db.Region:
-        if layer not in regions:
-            regions[layer] = region_of(layer)
-        return regions[layer]
-
+    merged = cache(region_of)
+    layers = _Layers(merged, merged, drawn_of)
     findings: list[Finding] = []
     for rule in rules:
-        violations = [
-            found for found in _violations(rule, merged, drawn_of) if region is None or region.touches(found.place)
-        ]
+        violations = [found for found in _violations(rule, layers) if region is None or region.touches(found.place)]
         findings.extend(_finding(rule, violation, name_of) for violation in sorted(violations, key=_order))
     # A shape that is too small both ways is found by two edge pairs, which say the same of the same place.
     return tuple(dict.fromkeys(findings))
@@ -62,23 +60,59 @@ def run_rules_on(view: LayoutView, rules: Iterable[Rule], *, region: db.Box | No
     return run_rules(view.region, rules, name_of=view.technology.name_of, region=region, drawn_of=view.drawn)
 
 
-def _violations(
-    rule: Rule, merged: Callable[[Layer], db.Region], drawn_of: Callable[[Layer], db.Region] | None
-) -> list[Violation]:
-    layer = merged(rule.layer)
-    if layer.is_empty():
+class Found(NamedTuple):
+    """Findings, and how many places beyond them break the rules: counted as KLayout marks them, not measured."""
+
+    findings: tuple[Finding, ...]
+    more: int
+
+
+def first_violations(view: LayoutView, rules: tuple[Rule, ...], most: int = MOST_MEASURED) -> Found:
+    """What :func:`run_rules_on` finds, of each rule and kind of place the first ``most`` by place; run once a view.
+
+    For layouts of millions of shapes: what is repeated is checked once, and what is not told of is counted
+    without a Python object for each.
+    """
+    return view.once(("first_violations", rules, most), lambda: _first_violations(view, rules, most))
+
+
+def _first_violations(view: LayoutView, rules: tuple[Rule, ...], most: int) -> Found:
+    layers = _Layers(view.region, view.region_by_cell, view.drawn)
+    findings: list[Finding] = []
+    more = 0
+    for rule in rules:
+        violations = _violations(rule, layers, most)
+        more += sum(one.unlisted for one in violations)
+        listed = sorted((one for one in violations if not one.unlisted), key=_order)
+        findings.extend(_finding(rule, violation, view.technology.name_of) for violation in listed)
+    return Found(tuple(dict.fromkeys(findings)), more)
+
+
+class _Layers(NamedTuple):
+    """Where the rules find the shapes of a layer."""
+
+    merged: Callable[[Layer], db.Region]
+    by_cell: Callable[[Layer], db.Region]
+    """The same, not flat where that pays."""
+    drawn: Callable[[Layer], db.Region] | None
+
+
+def _violations(rule: Rule, layers: _Layers, most: int | None = None) -> list[Violation]:
+    if layers.by_cell(rule.layer).is_empty():
         return []
     if rule.other_layer is None:
-        return _ONE_LAYER[rule.kind](layer, rule.value)
-    other = merged(rule.other_layer)
-    if rule.kind is RuleKind.ENCLOSURE:
-        drawn = None if drawn_of is None else checks.Drawn(drawn_of(rule.layer), drawn_of(rule.other_layer))
-        return checks.enclosure(layer, other, rule.value, outside_is_error=rule.outside_is_error, drawn=drawn)
-    if other.is_empty():
+        return _ONE_LAYER[rule.kind](layers.by_cell(rule.layer), rule.value, most)
+    if rule.kind is not RuleKind.ENCLOSURE and layers.by_cell(rule.other_layer).is_empty():
         return []
+    layer, other = layers.merged(rule.layer), layers.merged(rule.other_layer)
+    if rule.kind is RuleKind.ENCLOSURE:
+        drawn = None if layers.drawn is None else checks.Drawn(layers.drawn(rule.layer), layers.drawn(rule.other_layer))
+        return checks.enclosure(
+            layer, other, rule.value, outside_is_error=rule.outside_is_error, drawn=drawn, most=most
+        )
     if rule.kind is RuleKind.SEPARATION:
-        return checks.separation(layer, other, rule.value, overlap_is_error=rule.overlap_is_error)
-    return checks.extension(layer, other, rule.value, outside_is_error=rule.outside_is_error)
+        return checks.separation(layer, other, rule.value, overlap_is_error=rule.overlap_is_error, most=most)
+    return checks.extension(layer, other, rule.value, outside_is_error=rule.outside_is_error, most=most)
 
 
 def _order(violation: Violation) -> tuple[int, int, int, int, float]:

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.technology.layers import Layer
 
+MAX_FINDINGS = 100
+"""As many of one layout are told of one by one; the others are counted."""
+
 
 class Finding(BaseModel):
     """One violation. ``measured`` and ``required`` are in dbu, dbu² for areas, or plain counts."""

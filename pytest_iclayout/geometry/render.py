@@ -49,14 +49,15 @@ def render_png(
     width: int = DEFAULT_WIDTH,
     height: int = DEFAULT_HEIGHT,
     caption: Sequence[str] = (),
+    more: int = 0,
     region: db.Box | None = None,
 ) -> bytes:
     """PNG bytes of a cell, ``width`` x ``height`` pixels, layers in the technology's colours, findings framed in red.
 
     On top the lines of ``caption`` and the first findings, with the numbers of their frames, each shortened to
-    one line; at the left the layers; at the bottom a scale.  ``cell_name`` None shows the first top cell.  A
-    ``region`` (dbu) is shown in the middle, as large as it fits, with nothing written beside it; else the whole
-    cell is.  Needs no display.
+    one line, and a count of the others with those (``more``) that ``findings`` leaves out; at the left the layers;
+    at the bottom a scale.  ``cell_name`` None shows the first top cell.  A ``region`` (dbu) is shown in the middle,
+    as large as it fits, with nothing written beside it; else the whole cell is.  Needs no display.
     """
     cell = _cell(layout, cell_name)
     if region is not None:
@@ -70,8 +71,9 @@ def render_png(
     for place in places:
         box += place
     room = max(1, int(height * _CAPTION_SHARE) // _LINE)
-    written = _written(len(findings), room - min(len(caption), room))
-    heading = len(caption) + written + (written < len(findings)) if caption or findings else 0
+    total = len(findings) + more
+    written = _written(total, room - min(len(caption), room))
+    heading = len(caption) + written + (written < total) if caption or findings else 0
     page = _Page.around(
         box,
         width,
@@ -83,7 +85,7 @@ def render_png(
     view = _view(layout, cell, technology)
     pen = _Pen(view, page)
     numbers = _frames(pen, places, written)
-    lines = [*caption[:room], *_finding_lines(findings, numbers, written)][:room]
+    lines = [*caption[:room], *_finding_lines(findings, numbers, written, total)][:room]
     for number, line in enumerate(lines):
         pen.write(_PAD, (number + 1) * _LINE, line, width - 2 * _PAD)
     _legend(pen, layers)
@@ -282,13 +284,13 @@ def _written(findings: int, room: int) -> int:
     return findings if findings <= room else max(0, room - 1)
 
 
-def _finding_lines(findings: Sequence[Finding], numbers: Sequence[int | None], written: int) -> list[str]:
+def _finding_lines(findings: Sequence[Finding], numbers: Sequence[int | None], written: int, total: int) -> list[str]:
     columns = max((len(str(number)) for number in numbers[:written] if number is not None), default=0)
     lines = [
         f"{'' if number is None else number:>{columns}} {finding.rule}: {finding.message}".lstrip(" " * (not columns))
         for finding, number in zip(findings[:written], numbers, strict=False)
     ]
-    rest = len(findings) - written
+    rest = total - written
     return [*lines, f"... and {rest} more"] if rest else lines
 
 

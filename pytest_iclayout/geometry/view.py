@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
+from typing import Any, TypeVar
 
 import klayout.db as db
 
+from pytest_iclayout.geometry.hierarchy import deep_store, merged_by_cell
 from pytest_iclayout.geometry.io import read_layout
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import Rule, Technology
+
+_Made = TypeVar("_Made")
 
 
 class UnjudgeableLayoutError(ValueError):
@@ -32,6 +37,7 @@ class LayoutView:
     start: LayoutView | None = None
     """The layout that the task gave to begin with, seen in the same way; None where it gave none."""
     _regions: dict[Layer, db.Region] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -45,6 +51,25 @@ class LayoutView:
             found = db.Region() if index is None else _merged(self.cell.begin_shapes_rec(index))
             self._regions[layer] = found
         return found
+
+    def region_by_cell(self, layer: Layer) -> db.Region:
+        """The same as :meth:`region` for counting, measuring and filtering: not flat where few cells are
+        repeated many times, which spares the time and memory of flattening millions of shapes."""
+        found = self.once(("region_by_cell", layer), lambda: self._by_cell(layer))
+        return self.region(layer) if found is None else found
+
+    def _by_cell(self, layer: Layer) -> db.Region | None:
+        index = self.layout.find_layer(layer.layer, layer.datatype)
+        # One store for the view, which must live as long as the regions in it.
+        store = self.once("store", deep_store)
+        return None if index is None else merged_by_cell(self.layout, self.cell, index, store)
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What ``make`` gives, made when it is first asked for and kept with the view under ``key``."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: _Made = self._made[key]
+        return made
 
     def drawn(self, layer: Layer) -> db.Region:
         """The shapes of a layer as drawn, not merged, from all levels of hierarchy."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.geometry.extent import ExtentError, measure
-from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.io import LayoutFileError, read_layout
 from pytest_iclayout.geometry.render import render_png
 from pytest_iclayout.suite.task import Task
@@ -14,13 +12,11 @@ _MOST_SHAPES = 500_000
 """Shapes of a layout, once flat, that are still drawn: arrays of arrays would be drawn for ever."""
 
 
-def picture_of(
-    task: Task, artifact: bytes | None, findings: Sequence[Finding], who: str, why: str = ""
-) -> bytes | None:
+def picture_of(task: Task, artifact: bytes | None, verdict: Verdict | None, who: str, why: str = "") -> bytes | None:
     """PNG bytes, or None where there is no layout to draw, or one of more shapes than a picture shows.
 
     Its caption names the task and ``who`` failed at it, an agent or a half of the gate; ``why`` is what the
-    findings do not say.
+    verdict does not say.
     """
     if not artifact:
         return None
@@ -36,5 +32,6 @@ def picture_of(
         return None
     if shapes > _MOST_SHAPES:
         return None
+    findings, more = ((), 0) if verdict is None else (verdict.findings, verdict.more)
     caption = [f"{task.id}: {who}", *([why] if why else [])]
-    return render_png(layout, task.oracle.cell_name, task.technology, findings, caption=caption)
+    return render_png(layout, task.oracle.cell_name, task.technology, findings, caption=caption, more=more)

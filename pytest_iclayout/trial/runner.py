@@ -183,6 +183,8 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
             iteration=iteration,
             findings=judgement.verdict.findings,
             violations=judgement.violations,
+            more_findings=judgement.verdict.more,
+            more_violations=judgement.more_violations,
             errors=tuple(
                 f"{entry.command.get('op')}: {entry.outcome.error_message}" for entry in entries if not entry.outcome.ok
             ),
@@ -234,8 +236,8 @@ def _finish(
         suite_version=task.suite.version,
         success=outcome is OutcomeKind.PASSED,
         iterations=progress.iterations,
-        first_proposal_violations=len(judged[0].violations) if judged else None,
-        final_violations=len(judged[-1].violations) if judged else None,
+        first_proposal_violations=judged[0].violation_count if judged else None,
+        final_violations=judged[-1].violation_count if judged else None,
         wall_ms=wall_ms,
         backend=agent.backend,
         suite=task.suite.name,

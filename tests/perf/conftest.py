@@ -1,6 +1,8 @@
 """Ratios of ours to the naive way, from pytest-benchmark's groups; printed, and kept on request.
 
-Every benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``.
+A benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``; or it says in ``extra_info``
+``what`` it judged, in how many seconds (``s``; of processor time ``cpu_s``), with how much memory (``peak_mb``)
+and from how large a file (``gds_mb``).
 ``ICLAYOUT_KEEP_PERFORMANCE=1 tox -e perf`` writes the table into docs/performance.md.
 """
 
@@ -15,6 +17,7 @@ import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 BEGIN, END = "<!-- ratios: begin -->", "<!-- ratios: end -->"
+BEGIN_JUDGED, END_JUDGED = "<!-- large layouts: begin -->", "<!-- large layouts: end -->"
 
 
 @pytest.fixture(params=["naive", "ours"])
@@ -27,19 +30,35 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for one in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]
         if one.group and one.params and "way" in one.params:
             medians[one.group][one.params["way"]] = one.stats.median
-    rows = [
+    ratios = [
         f"| {group} | {found['naive']:.3f} s | {found['ours']:.3f} s | {found['ours'] / found['naive']:.2f} |"
         for group, found in sorted(medians.items())
         if len(found) == 2
     ]
-    if not rows:
-        return
-    table = ["| what | naive | ours | ours / naive |", "| --- | --- | --- | --- |", *rows]
-    terminalreporter.section("ratios")
+    judged = [
+        "| {what} | {s:.1f} s | {cpu_s:.1f} s | {peak_mb:.0f} MB | {gds_mb:.1f} MB |".format(**one.extra_info)
+        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        if "what" in one.extra_info
+    ]
+    for begin, end, head, rows in (
+        (BEGIN, END, ["| what | naive | ours | ours / naive |", "| --- | --- | --- | --- |"], ratios),
+        (
+            BEGIN_JUDGED,
+            END_JUDGED,
+            ["| what | time | processor time | peak memory | GDS |", "| --- | --- | --- | --- | --- |"],
+            judged,
+        ),
+    ):
+        if rows:
+            _tell(terminalreporter, begin, end, [*head, *rows])
+
+
+def _tell(reporter: pytest.TerminalReporter, begin: str, end: str, table: list[str]) -> None:
+    reporter.section("measured")
     for line in table:
-        terminalreporter.line(line)
+        reporter.line(line)
     if os.environ.get("ICLAYOUT_KEEP_PERFORMANCE"):
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
         machine = f"Measured with Python {platform.python_version()}, {os.cpu_count()} cores; medians."
-        text = "\n".join([BEGIN, machine, "", *table, END])
-        PAGE.write_text(head + text + rest.partition(END)[2], encoding="utf-8")
+        text = "\n".join([begin, machine, "", *table, end])
+        PAGE.write_text(before + text + rest.partition(end)[2], encoding="utf-8")
