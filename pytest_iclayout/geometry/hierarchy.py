@@ -19,7 +19,7 @@ _MOST_POLYGONS = 10_000
 
 def deep_store() -> db.DeepShapeStore:
     """A store that keeps polygons whole, where KLayout's usual one splits those of many corners or of much
-    empty room.  It must be kept as long as the regions in it."""
+    empty room: its space checks then report some places otherwise.  It must be kept as long as the regions in it."""
     store = db.DeepShapeStore()
     store.max_area_ratio = 0
     store.max_vertex_count = 0

@@ -80,7 +80,7 @@ def test_record_says_everything_of_a_trial(solve, records):
         "outcome": "passed",
         "reason": "",
         "traceback": "",
-        "verdict": {"findings": []},
+        "verdict": {"findings": [], "more": 0},
         "note": "",
         "technology": "sky130",
         "rule_set": "published",
