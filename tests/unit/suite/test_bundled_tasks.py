@@ -164,8 +164,8 @@ def test_prompt_states_the_rules_of_the_layers_that_must_be_drawn(bundled_task):
         # Which rules those are that the given layout breaks is a part of the task.
         assert "breaks none of the design rules" in prompt
         return
-    if bundled_task.spec.checker.name not in JUDGED_BY_RULES:
-    if bundled_task.spec.checker.name != "drc_clean" and not bundled_task.spec.checker.params.get("rules"):
+    checker = bundled_task.spec.checker
+    if checker.name not in JUDGED_BY_RULES and not checker.params.get("rules"):
         assert "The design rules do not decide this task" in prompt
         return
     drawn = judged_layers(bundled_task)
