@@ -81,7 +81,8 @@ def add_options(parser: pytest.Parser) -> None:
         default=[],
         metavar="AGENT",
         help="let this agent solve the tasks; may be given several times. mock: plays scripts, needs no model. "
-        "oracle: plays each checker's witness (all must pass). nop: does nothing (all must fail). "
+        "oracle: plays each checker's witness (all must pass). nop: does nothing, "
+        "random: draws clutter (all must fail both). "
         "replay:DIR: plays the transcripts below DIR. Without --agent only the gate runs. "
         "Example: pytest --pyargs iclayout_tasks --agent=mock -k tier1",
     )

@@ -23,6 +23,9 @@ class OracleAgent:
         return self
 
     def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
-        for command in self._witness or ():
-            layout.execute(dump_command(command))
-        return Proposal(gives_up=True, note="played the witness")
+        if turn.feedback is None:
+            for command in self._witness or ():
+                layout.execute(dump_command(command))
+            return Proposal(note="played the witness")
+        # The witness is right for all follow-ups: they only have to be heard.
+        return Proposal(gives_up=turn.feedback.follow_up is None, note="played the witness")

@@ -20,16 +20,17 @@ class AgentUnavailable(Exception):
 
 
 class Feedback(BaseModel):
-    """What was wrong after an iteration.
+    """What is asked for next, and what was wrong after an iteration.
 
-    ``findings`` are the verdict's, ``violations`` those of the task's rule set, ``errors`` the
-    messages of commands that failed.  ``more_findings`` and ``more_violations`` count those that are
-    too many to be listed.
+    ``follow_up`` is a text of the task that the agent has not been told before, ``findings`` are the
+    verdict's, ``violations`` those of the task's rule set, ``errors`` the messages of commands that failed.
+    ``more_findings`` and ``more_violations`` count those that are too many to be listed.
     """
 
     model_config = ConfigDict(frozen=True)
 
     iteration: int
+    follow_up: str | None = None
     findings: tuple[Finding, ...] = ()
     violations: tuple[Finding, ...] = ()
     errors: tuple[str, ...] = ()
@@ -44,6 +45,8 @@ class Feedback(BaseModel):
             ("Commands that failed and changed nothing:", list(self.errors), 0),
         ]
         lines = [f"After iteration {self.iteration}:"]
+        if self.follow_up is not None:
+            lines += ["The task goes on:", *(f"  {line}" for line in self.follow_up.strip().splitlines())]
         for title, entries, unlisted in sections:
             if entries:
                 lines += [title, *(f"  {entry}" for entry in entries[:_MOST_LINES])]

@@ -10,6 +10,7 @@ from pytest_iclayout.agents.mock import MockAgent
 from pytest_iclayout.agents.nop import NopAgent
 from pytest_iclayout.agents.oracle import OracleAgent
 from pytest_iclayout.agents.protocol import Agent
+from pytest_iclayout.agents.random_rectangles import RandomAgent
 from pytest_iclayout.agents.replay import ReplayAgent
 
 AgentFactory = Callable[[str], Agent]
@@ -40,6 +41,7 @@ BUILT_IN: Mapping[str, AgentFactory] = {
     "mock": _plain(MockAgent, "mock"),
     "nop": _plain(NopAgent, "nop"),
     "oracle": _plain(OracleAgent, "oracle"),
+    "random": _plain(RandomAgent, "random"),
     "replay": _replay,
 }
 

@@ -42,6 +42,10 @@ class _ReplaySession:
         self._given = given
 
     def propose(self, turn: Turn, layout: LayoutTools) -> Proposal:
+        note = f"played {self._transcript.origin}"
+        if turn.feedback is not None:
+            # All that was drawn, after the follow-ups too, is there: they only have to be heard.
+            return Proposal(gives_up=turn.feedback.follow_up is None, note=note)
         for recorded in self._transcript.commands[self._given :]:
             # What failed then changed nothing, and must change nothing now.
             if recorded.outcome.err is not None:
@@ -51,7 +55,7 @@ class _ReplaySession:
                 # From here on this is not the layout that was recorded: judging it would blame the wrong one.
                 where = f"{self._transcript.origin}:{self._lines[recorded.seq]}"
                 raise TranscriptError(f"{where}: applied when recorded, refused here: {outcome.error_message}")
-        return Proposal(gives_up=True, note=f"played {self._transcript.origin}")
+        return Proposal(note=note)
 
 
 def _line_numbers(text: str) -> list[int]:

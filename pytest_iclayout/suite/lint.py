@@ -122,8 +122,6 @@ def _of_lock(folder: Path, suite: Suite, tasks: Mapping[str, Task], bundled: boo
 
 def _of_task(task: Task, bundled: bool, registry: CheckerRegistry) -> Iterator[Complaint]:
     yield from _of_id(task, bundled)
-    if task.spec.refinement is not None and not task.spec.refinement.strip():
-        yield Complaint(f"{task.path}: refinement: is empty; write it or leave it out")
     yield from _of_prompt(task)
     yield from _of_oracle(task)
     yield from _of_variants(task, registry)

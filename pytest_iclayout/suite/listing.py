@@ -22,7 +22,7 @@ def listed(tasks: Iterable[Task]) -> list[dict[str, Any]]:
             "rule_set": task.oracle.bench.rule_set,
             "parameters": list(task.values or ()),
             "start": bool(task.spec.start),
-            "refinement": task.spec.refinement is not None,
+            "refinement": bool(task.spec.refinement),
             "digest": task.digest,
         }
         for task in sorted(tasks, key=lambda one: (one.spec.tier, one.id))

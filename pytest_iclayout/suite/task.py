@@ -53,6 +53,15 @@ def _checker_from_file(value: Any) -> Any:
     return value
 
 
+def _follow_ups(value: Any) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("must be a text or a list of texts")
+    if not texts or not all(text.strip() for text in texts):
+        raise ValueError("a follow-up may not be empty; write a text or a list of texts, or leave the key out")
+    return tuple(texts)
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,7 +125,8 @@ class LayoutTaskFile(_Frozen):
     technology: str = Field(min_length=1)
     checker: Annotated[CheckerSpec, BeforeValidator(_checker_from_file)]
     intent: Annotated[Intent, BeforeValidator(_intent_from_text)] | None = None
-    refinement: str | None = None
+    refinement: Annotated[tuple[str, ...], BeforeValidator(_follow_ups)] = ()
+    """Follow-ups: what the agent is told, one after each iteration, once it has begun; one text or a list."""
     cell: str | None = Field(default=None, min_length=1)
     """The judged cell; left out: the only top cell, or ``top`` among several."""
     rule_set: str | None = None

@@ -70,6 +70,8 @@ class TrialRecord(BaseModel):
     parameters: TaskParameters | None = None
     """None for a task without parameters."""
     max_iterations: int
+    follow_ups_given: int = Field(default=0, ge=0)
+    """How many of the task's follow-ups the agent was told."""
     commands: int = 0
     failed_commands: int = 0
     last_command_error: str = ""

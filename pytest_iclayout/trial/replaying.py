@@ -115,7 +115,9 @@ def _recorded_success(path: Path, task_id: str) -> bool | None:
         record = read_record(own)
         # A trial without a verdict has nothing to compare with; a left-over transcript is another trial's.
         counts = POLICY[record.outcome].counts and record.transcript == path.name
-        return record.success if counts else None
+        # A right layout is no success where the agent gave up before all follow-ups; a replay cannot show that.
+        layout_decided = record.verdict is not None and record.verdict.ok == record.success
+        return record.success if counts and layout_decided else None
     beside = path.parent / (path.name.removesuffix(_SUFFIX) + ".result.json")
     if not beside.is_file():
         return None

@@ -50,6 +50,7 @@ class _Progress:
 
     session: LayoutSession
     iterations: int = 0
+    follow_ups_given: int = 0
     judgements: list[Judgement] = field(default_factory=list)
     plan: list[PlanStep] = field(default_factory=list)
     artifact: bytes | None = None
@@ -130,7 +131,18 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         progress.traceback = _frames_below_the_runner(error)
         return OutcomeKind.ERROR, f"{type(error).__name__}: {_text_of(error)}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
-    return (OutcomeKind.PASSED, "") if verdict.ok else (OutcomeKind.FAILED, verdict.summary())
+    if not verdict.ok:
+        return OutcomeKind.FAILED, verdict.summary()
+    given, all_of_them = progress.follow_ups_given, len(task.spec.refinement)
+    if given < all_of_them:
+        # What was not asked for yet was met by chance: nothing shows that the agent can do it.
+        return OutcomeKind.FAILED, f"the agent gave up when {given} of {all_of_them} follow-up(s) were given"
+    return OutcomeKind.PASSED, ""
+
+
+def _most_iterations(task: Task, settings: TrialSettings) -> int:
+    """Enough for every follow-up to be given and answered, whatever the run's limit."""
+    return max(settings.max_iterations, len(task.spec.refinement) + 1)
 
 
 def _frames_below_the_runner(error: BaseException) -> str:
@@ -153,14 +165,17 @@ def _require_sound(task: Task) -> None:
 
 
 def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:
-    context = context_of(task, settings.max_iterations)
+    most, follow_ups = _most_iterations(task, settings), task.spec.refinement
+    context = context_of(task, most)
     if type(agent) is OracleAgent:  # no subclass: the witness is for this one alone
         agent = OracleAgent(task.oracle.witness())
     working = agent.start(context)
     tools = _tools(progress.session)
     feedback: Feedback | None = None
-    for iteration in range(1, settings.max_iterations + 1):
+    for iteration in range(1, most + 1):
         done_before = len(progress.session.journal)
+        # One with each feedback, so none before the first proposal.
+        progress.follow_ups_given = min(iteration - 1, len(follow_ups))
         proposal = working.propose(Turn(iteration=iteration, feedback=feedback), tools)
         if not isinstance(proposal, Proposal):
             raise TypeError(f"agent {agent.name} must return a Proposal (returned {type(proposal).__name__})")
@@ -177,11 +192,14 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
                 expected_checks=("drc", task.oracle.checker.name),
             )
         )
-        if judgement.verdict.ok or proposal.gives_up:
+        told_all = iteration > len(follow_ups)
+        if proposal.gives_up or (judgement.verdict.ok and told_all):
             return
         feedback = Feedback(
             iteration=iteration,
-            findings=judgement.verdict.findings,
+            follow_up=None if told_all else follow_ups[iteration - 1],
+            # The verdict is on what the last follow-up asks for: findings would tell it before its turn.
+            findings=judgement.verdict.findings if iteration >= len(follow_ups) else (),
             violations=judgement.violations,
             more_findings=judgement.verdict.more,
             more_violations=judgement.more_violations,
@@ -253,7 +271,8 @@ def _finish(
         checker=task.oracle.checker.name,
         task_digest=task.digest,
         parameters=_parameters_of(task),
-        max_iterations=settings.max_iterations,
+        max_iterations=_most_iterations(task, settings),
+        follow_ups_given=progress.follow_ups_given,
         commands=max(0, len(session.journal) - len(task.oracle.bench.start)),
         failed_commands=len(failed),
         last_command_error=f"{failed[-1].command.get('op')}: {failed[-1].outcome.error_message}" if failed else "",

@@ -1,4 +1,5 @@
-"""Every bundled task as an agent sees it: a change of a prompt or of its technology is a change of the benchmark."""
+"""Every bundled task as an agent sees it: a change of a prompt, of a follow-up or of its technology is a change of the
+benchmark."""
 
 from __future__ import annotations
 
@@ -9,4 +10,5 @@ from pytest_iclayout.suite.context import context_of
 
 
 def test_context_changes_only_on_purpose(bundled_task, snapshot: SnapshotAssertion):
-    assert context_of(bundled_task, MAX_ITERATIONS).as_text() == snapshot
+    context = context_of(bundled_task, MAX_ITERATIONS).as_text()
+    assert "\n".join([context, *bundled_task.spec.refinement]) == snapshot

@@ -69,6 +69,10 @@ def good(context, turn, layout):
     layout.execute({"op": "create_cell", "name": "top"})
     layout.execute(RECT)
 
+def hasty(context, turn, layout):
+    good(context, turn, layout)
+    return Proposal(gives_up=True)
+
 def stubborn(context, turn, layout):
     layout.execute({"op": "create_cell", "name": f"cell{turn.iteration}"})
 
@@ -105,7 +109,7 @@ def second_killed(context, turn, layout):
         os.kill(os.getpid(), signal.SIGKILL)
     good(context, turn, layout)
 
-ACTS = (good, stubborn, clumsy, crashes, exits, skips, surrogate, unavailable, wrong_type, killed, second_killed)
+ACTS = (good, hasty, stubborn, clumsy, crashes, exits, skips, surrogate, unavailable, wrong_type, killed, second_killed)
 
 def pytest_iclayout_agents(config):
     return {act.__name__: (lambda argument, act=act: Scripted(act.__name__, act)) for act in ACTS}

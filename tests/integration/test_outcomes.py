@@ -113,6 +113,35 @@ def test_iterations_end_at_the_limit(solve, records):
     assert (record["iterations"], record["max_iterations"], record["commands"]) == (3, 3, 3)
 
 
+@pytest.mark.parametrize("agent", ["good", "oracle"])
+def test_follow_ups_are_given_to_an_agent_that_was_right_at_once(tasks, run, records, agent):
+    tasks.write("a.toml", refinement=["Wider.", "Wider still."])
+    run(f"--agent={agent}", "-m", "solve", "--max-iterations=1").assert_outcomes(passed=1)
+    (record,) = records().values()
+    assert (record["iterations"], record["max_iterations"], record["follow_ups_given"]) == (3, 3, 2)
+
+
+def test_agent_that_gives_up_on_a_right_layout_before_the_follow_up_has_failed(tasks, run, records, shown):
+    """Its transcript draws a right layout all the same: played to the end, with the follow-up heard, it passes."""
+    tasks.write("a.toml", refinement="Wider.")
+    result = run("--agent=hasty", "-m", "solve")
+    result.assert_outcomes(failed=1)
+    assert "hasty at a: failed after 1 iteration(s): the agent gave up when 0 of 1 follow-up(s) were given" in shown(
+        result
+    )
+    (record,) = records().values()
+    assert (record["success"], record["verdict"]) == (False, {"findings": []})
+    run("--agent=replay:.iclayout/results", "-m", "solve").assert_outcomes(passed=1)
+
+
+def test_replay_of_a_right_layout_that_was_given_up_is_no_difference(tasks, run, pytester):
+    tasks.write("a.toml", refinement="Wider.")
+    run("--agent=hasty", "-m", "solve")
+    replayed = pytester.run("iclayout", "replay", ".iclayout/results", "--tasks", ".")
+    assert replayed.ret == 0
+    assert "1 transcripts replayed, 1 judged, 0 of 0 as recorded" in replayed.stdout.str()
+
+
 def test_failure_shows_findings_picture_and_record(tasks, run, shown, pytester):
     tasks.write("a.toml", checker="shape_count:layer=68/20,exact=3")
     text = shown(run("--agent=good", "-m", "solve"))

@@ -86,6 +86,7 @@ def test_record_says_everything_of_a_trial(solve, records):
         "rule_set": "published",
         "checker": "rect_present",
         "max_iterations": 4,
+        "follow_ups_given": 0,
         "commands": 2,
         "failed_commands": 0,
         "last_command_error": "",

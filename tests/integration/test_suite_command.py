@@ -98,7 +98,7 @@ def test_a_suite_without_a_fault(check) -> None:
             "t1_bar.toml: prompt: does not name met1 (68/20), which the checker's layer",
         ),
         ("t1_bar", "met1 (68/20)", "met10 (168/20)", "t1_bar.toml: prompt: does not name met1 (68/20)"),
-        ("t1_bar", "tier = 1", "tier = 1\nrefinement = ' '", "t1_bar.toml: refinement: is empty"),
+        ("t1_bar", "tier = 1", "tier = 1\nrefinement = ' '", "refinement: a follow-up may not be empty"),
         ("t1_bar", '"sky130"', '"sky130"\nprovenance = { same_as = "t9" }', "provenance.same_as: 't9' is no task"),
         ("t2_pair", "dbu.", "dbu. Keep the design rules.", ""),
         ("t2_pair", "dbu.", "dbu. The design rules do not decide.", ""),

@@ -8,8 +8,11 @@ import pytest
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--agent=nosuch", "--agent: 'nosuch' is no agent; known are mock, nop, oracle, replay (replay as replay:DIR)"),
-        ("--agent=", "--agent: '' is no agent; known are mock, nop, oracle, replay"),
+        (
+            "--agent=nosuch",
+            "--agent: 'nosuch' is no agent; known are mock, nop, oracle, random, replay (replay as replay:DIR)",
+        ),
+        ("--agent=", "--agent: '' is no agent; known are mock, nop, oracle, random, replay"),
         ("--agent=mock:arg", "--agent: agent mock takes no argument (given 'arg')"),
         ("--agent=replay", "--agent: replay:DIR needs a folder of transcripts; '' is none"),
         ("--agent=replay:", "--agent: replay:DIR needs a folder of transcripts; '' is none"),

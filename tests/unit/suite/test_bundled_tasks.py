@@ -20,7 +20,7 @@ from pytest_iclayout.suite.task import Task
 from pytest_iclayout.technology.layers import Layer
 
 FACTS = Path(__file__).parents[4] / "shared" / "reference" / "layout_task_facts.csv"
-BUNDLED_TIERS = (1, 2, 3)
+BUNDLED_TIERS = (1, 2, 3, 4, 5)
 
 TERMINAL = re.compile(r"(\w+)@(\d+/\d+)\((-?\d+),(-?\d+),(-?\d+),(-?\d+)\)")
 LENGTH = re.compile(r"(\d+) dbu(²?) (?:\(|= )([\d.]+) µm(²?)")
@@ -28,7 +28,7 @@ NUMBER_WORDS = {1: "one", 2: "two", 3: "three"}
 JUDGED_BY_RULES = ("drc_clean", "generator")
 WITHOUT_EFFECT = {("t3_gen_test_vdp", "count")}
 """Published parameters that the checker takes no notice of."""
-ON_ANY_LAYER = ("array_pitch", "net_trace_connected", "net_trace_extent", "net_trace_isolated")
+ON_ANY_LAYER = ("array_pitch", "compound_cell", "net_trace_connected", "net_trace_extent", "net_trace_isolated")
 """Checkers that name no layer: what is drawn may be drawn on any."""
 
 
@@ -43,6 +43,11 @@ def facts() -> list[dict[str, str]]:
 def prompt_of(task: Task) -> str:
     """The prompt without its line breaks."""
     return " ".join(task.spec.prompt.split())
+
+
+def told_of(task: Task) -> str:
+    """The prompt and the follow-ups: all that an agent has been told when a trial can pass."""
+    return " ".join(" ".join([task.spec.prompt, *task.spec.refinement]).split())
 
 
 def layers_in(value: Any) -> Iterator[Layer]:
@@ -126,7 +131,7 @@ def test_prompt_names_every_judged_layer_with_its_gds_pair(bundled_task):
 
 
 def test_prompt_states_every_limit_of_its_checker(bundled_task):
-    prompt = prompt_of(bundled_task)
+    prompt = told_of(bundled_task)
     for key, value in bundled_task.spec.checker.params.items():
         if isinstance(value, int) and not isinstance(value, bool) and (bundled_task.id, key) not in WITHOUT_EFFECT:
             stated = {str(value), NUMBER_WORDS.get(value, str(value))}
@@ -146,6 +151,20 @@ def test_prompt_states_which_nets_stay_apart(bundled_task):
         sentences = re.split(r"[.;:]\s", prompt_of(bundled_task))
         both = [one for one in sentences if f"`{pair.net_a}`" in one and f"`{pair.net_b}`" in one]
         assert any(re.search(r"\b(not|short)\b", one) for one in both)
+
+
+def test_published_follow_ups_are_there(facts, bundled_tasks):
+    published = {row["id"] for row in facts if row["has_refinement"] == "yes"}
+    assert {task.id for task in bundled_tasks if task.spec.refinement} == published
+
+
+def test_prompt_does_not_state_the_limit_that_the_last_follow_up_sets(bundled_task):
+    """Else nothing would be left for the follow-up to ask."""
+    limits = {str(value) for value in bundled_task.spec.checker.params.values() if isinstance(value, int)}
+    *earlier, last = [bundled_task.spec.prompt, *bundled_task.spec.refinement]
+    words = {word for text in earlier for word in re.findall(r"\w+", text)}
+    numbers = limits | {NUMBER_WORDS[int(one)] for one in limits if int(one) in NUMBER_WORDS}
+    assert not earlier or (not words & numbers and set(re.findall(r"\w+", last)) & numbers)
 
 
 def test_prompt_states_where_terminals_are(bundled_task):
@@ -176,7 +195,7 @@ def test_prompt_states_the_rules_of_the_layers_that_must_be_drawn(bundled_task):
 
 
 def test_prompt_gives_lengths_in_dbu_and_the_same_in_micron(bundled_task):
-    given = LENGTH.findall(prompt_of(bundled_task))
+    given = LENGTH.findall(told_of(bundled_task))
     assert given
     for dbu, square_dbu, micron, square_micron in given:
         assert square_dbu == square_micron
