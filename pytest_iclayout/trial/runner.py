@@ -192,16 +192,16 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
                 expected_checks=("drc", task.oracle.checker.name),
             )
         )
-        told_all = iteration > len(follow_ups)
+        tells_last, told_all = iteration >= len(follow_ups), iteration > len(follow_ups)
         if proposal.gives_up or (judgement.verdict.ok and told_all):
             return
         feedback = Feedback(
             iteration=iteration,
             follow_up=None if told_all else follow_ups[iteration - 1],
             # The verdict is on what the last follow-up asks for: findings would tell it before its turn.
-            findings=judgement.verdict.findings if iteration >= len(follow_ups) else (),
+            findings=judgement.verdict.findings if tells_last else (),
             violations=judgement.violations,
-            more_findings=judgement.verdict.more,
+            more_findings=judgement.verdict.more if tells_last else 0,
             more_violations=judgement.more_violations,
             errors=tuple(
                 f"{entry.command.get('op')}: {entry.outcome.error_message}" for entry in entries if not entry.outcome.ok
