@@ -17,6 +17,7 @@ CHECKERS = {
     "net_trace_extent": "iclayout_checkers.net_trace_extent:CHECKER",
     "net_trace_isolated": "iclayout_checkers.net_trace_isolated:CHECKER",
     "generator": "iclayout_checkers.generator:CHECKER",
+    "matched_routes": "iclayout_checkers.matched_routes:CHECKER",
     "density": "iclayout_checkers.density:CHECKER",
     "answer": "iclayout_checkers.answer:CHECKER",
     "pcell_box": "iclayout_checkers.pcell_box:CHECKER",
