@@ -18,9 +18,10 @@ from pytest_iclayout.cli import main
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.session.sketch import Sketch
 from pytest_iclayout.suite import lint
-from pytest_iclayout.suite.folder import bundled_folder
+from pytest_iclayout.suite.folder import bundled_folder, load_tasks
 from pytest_iclayout.suite.lint import Weight, check_suite
-from pytest_iclayout.suite.lock import LOCK_NAME, task_digest
+from pytest_iclayout.suite.lock import LOCK_NAME, read_lock, task_digest
+from pytest_iclayout.suite.manifest import MANIFEST_NAME, load_suite
 from pytest_iclayout.technology import toml
 from pytest_iclayout.technology.layers import Layer, LayerRef
 
@@ -406,3 +407,14 @@ def test_the_bundled_suite_has_no_fault() -> None:
     """Its lock is the next test's."""
     found = check_suite(bundled_folder(), CheckerRegistry(CHECKERS)).complaints
     assert [str(one) for one in found if LOCK_NAME not in one.text] == []
+
+
+def test_the_bundled_suite_is_locked_as_it_is() -> None:
+    """Tasks were changed, added or removed: raise the version in tasks/manifest.toml and run ``iclayout suite lock``."""
+    folder = bundled_folder()
+    tasks, problems = load_tasks(folder, CheckerRegistry(CHECKERS))
+    lock = read_lock(folder)
+    assert problems == []
+    assert lock is not None
+    assert lock.version == load_suite(folder / MANIFEST_NAME).version
+    assert lock.changes_to({task_id: task.digest for task_id, task in tasks.items()}) == {}
