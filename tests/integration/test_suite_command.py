@@ -410,7 +410,7 @@ def test_the_bundled_suite_has_no_fault() -> None:
 
 
 def test_the_bundled_suite_is_locked_as_it_is() -> None:
-    """Tasks were changed, added or removed: raise the version in tasks/manifest.toml and run ``iclayout suite lock``."""
+    """Else tasks were changed, added or removed: raise the manifest's version and run ``iclayout suite lock``."""
     folder = bundled_folder()
     tasks, problems = load_tasks(folder, CheckerRegistry(CHECKERS))
     lock = read_lock(folder)
