@@ -9,7 +9,7 @@ import klayout.db as db
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given import shape_findings, start_of
 from iclayout_checkers.layouts import separate_polygons
-from iclayout_checkers.matched_layouts import matched_negatives
+from iclayout_checkers.matched_wires import matched_negatives
 from iclayout_checkers.wires import Wire, coupled_length, wire_of
 from pydantic import Field, model_validator
 
