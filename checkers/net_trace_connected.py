@@ -51,11 +51,12 @@ class NetTraceConnected:
     def check(self, view: LayoutView, params: NetTraceConnectedParams) -> Verdict:
         nets = Connectivity(view).separate
         layers = probed_layers(view.technology, params.layer)
-        bare = [missed(view, nets, self.name, name, getattr(params, name), params.layer) for name in ("a", "b")]
-        if any(bare):
-            return Verdict.of(*bare)
+        under = {name: nets.under(getattr(params, name), layers) for name in ("a", "b")}
+        bare = [name for name, numbers in under.items() if not numbers]
+        if bare:
+            return Verdict.of(*(missed(view, self.name, name, getattr(params, name), params.layer) for name in bare))
         place = place_of(params.a, params.b)
-        shared = nets.under(params.a, layers) & nets.under(params.b, layers)
+        shared = under["a"] & under["b"]
         if not shared:
             message = f"a ({params.a.x}, {params.a.y}) and b ({params.b.x}, {params.b.y}) are not on one net"
             return Verdict.of(Finding(rule=self.name, message=message, layer=params.layer, place=place))
@@ -145,20 +146,16 @@ class NetTraceConnected:
 
 def _drawn_shapes(view: LayoutView, by_layer: Mapping[Layer, db.Region]) -> int:
     """Different drawn shapes of a net: on its conductors, and the cuts that overlap these."""
-    regions = dict(by_layer)
+    regions = list(by_layer.items())
     for one in view.technology.connections:
         if one.cut is not None:
-            ends = [by_layer[layer] for layer in (one.bottom, one.top) if layer in by_layer]
-            regions[one.cut] = sum(ends, regions.get(one.cut, db.Region()))
-    return sum(len(set(_drawn(view, layer, region))) for layer, region in regions.items())
+            regions += [(one.cut, by_layer[end]) for end in (one.bottom, one.top) if end in by_layer]
+    return len({(layer, outline) for layer, region in regions for outline in _drawn(view, layer, region)})
 
 
 def _drawn(view: LayoutView, layer: Layer, net: db.Region) -> Iterator[str]:
     """The drawn shapes of a layer that overlap the net by area, as their outlines."""
-    index = view.layout.find_layer(layer.layer, layer.datatype)
-    if index is None:
-        return
-    single = db.Region(view.cell.begin_shapes_rec(index))
+    single = view.drawn(layer)
     single.merged_semantics = False
     for polygon in single.not_outside(net).each():
         if polygon.area() > 0:

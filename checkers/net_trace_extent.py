@@ -46,10 +46,9 @@ class NetTraceExtent:
 
     def check(self, view: LayoutView, params: NetTraceExtentParams) -> Verdict:
         nets = Connectivity(view).separate
-        bare = missed(view, nets, self.name, "probe", params.probe, None)
-        if bare is not None:
-            return Verdict.of(bare)
         under = nets.under(params.probe, probed_layers(view.technology, None))
+        if not under:
+            return Verdict.of(missed(view, self.name, "probe", params.probe, None))
         boxes = [bounding_box([region.bbox() for region in nets.shapes[number].values()]) for number in sorted(under)]
         if any(box.width() >= params.min_width and box.height() >= params.min_height for box in boxes):
             return Verdict()

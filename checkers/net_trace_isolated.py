@@ -44,10 +44,11 @@ class NetTraceIsolated:
     def check(self, view: LayoutView, params: NetTraceIsolatedParams) -> Verdict:
         nets = Connectivity(view).joined
         layers = probed_layers(view.technology, params.layer)
-        bare = [missed(view, nets, self.name, name, getattr(params, name), params.layer) for name in ("a", "b")]
-        if any(bare):
-            return Verdict.of(*bare)
-        if not nets.under(params.a, layers) & nets.under(params.b, layers):
+        under = {name: nets.under(getattr(params, name), layers) for name in ("a", "b")}
+        bare = [name for name, numbers in under.items() if not numbers]
+        if bare:
+            return Verdict.of(*(missed(view, self.name, name, getattr(params, name), params.layer) for name in bare))
+        if not under["a"] & under["b"]:
             return Verdict()
         message = f"a ({params.a.x}, {params.a.y}) and b ({params.b.x}, {params.b.y}) are on one net"
         return Verdict.of(

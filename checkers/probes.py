@@ -1,4 +1,4 @@
-"""Probe points, and the nets under them."""
+"""Probe points, and the conductors that they look at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from pytest_iclayout.geometry.connectivity import Nets
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.shapes import Point, Rect
 from pytest_iclayout.geometry.view import LayoutView
@@ -65,10 +64,8 @@ def probed_layers(technology: Technology, layer: Layer | None) -> tuple[Layer, .
     return (layer,)
 
 
-def missed(view: LayoutView, nets: Nets, rule: str, name: str, point: Point, layer: Layer | None) -> Finding | None:
-    """The finding that a probe is on no shape, None when it is on one."""
-    if nets.under(point, probed_layers(view.technology, layer)):
-        return None
+def missed(view: LayoutView, rule: str, name: str, point: Point, layer: Layer | None) -> Finding:
+    """The finding that a probe is on no shape of the layers that it looks at."""
     where = "a conductor" if layer is None else view.describe(layer)
     return Finding(
         rule=rule,
