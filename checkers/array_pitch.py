@@ -52,17 +52,21 @@ class ArrayPitch:
     def check(self, view: LayoutView, params: ArrayPitchParams) -> Verdict:
         placements = Placements(view.layout, view.cell)
         holding = placements.holding_shapes
-        places = placements.distinct(params.instances + 1)
+        places = placements.distinct(params.instances)
         as_many = [index for index in holding if placements.counts[index] == params.instances]
         if any(_is_grid(places[index], params) for index in as_many):
             return Verdict()
+        return Verdict.of(self._finding(params, placements))
+
+    def _finding(self, params: ArrayPitchParams, placements: Placements) -> Finding:
         what = [_described(params)]
-        for index in sorted(holding):
+        for index in sorted(placements.holding_shapes):
             count = placements.counts[index]
-            kind = "not in such a grid" if index in as_many else "placed"
-            what.append(f"{view.layout.cell(index).name} is {kind} {count} time(s)")
-        message = "; ".join(what) if holding else f"{what[0]}; no cell that holds a shape is placed"
-        return Verdict.of(Finding(rule=self.name, message=message, required=params.instances))
+            kind = "not in such a grid" if count == params.instances else "placed"
+            what.append(f"{placements.layout.cell(index).name} is {kind} {count} time(s)")
+        if len(what) == 1:
+            what.append("no cell that holds a shape is placed")
+        return Finding(rule=self.name, message="; ".join(what), required=params.instances)
 
     def witness(self, params: ArrayPitchParams, bench: Bench) -> Drawing:
         return _grid(params).as_array(bench)

@@ -23,8 +23,9 @@ class Chain(NamedTuple):
     """Cuts in a row; plates that join each with the next one, below and above in turn, and a pad at either end."""
 
     via: Layer
-    bottom: Layer
-    top: Layer
+    bottoms: tuple[Layer, ...]
+    """Plates take them in turn, as they do ``tops``."""
+    tops: tuple[Layer, ...]
     length: int
     """The number of cuts."""
     side: int
@@ -41,11 +42,16 @@ class Chain(NamedTuple):
     def plates(self) -> Shapes:
         """Each covers two cuts, those at the ends of the chain one: the pads come first, the links after them."""
         cuts, last = [box for _, box in self.cuts], self.length - 1
-        pads = [(self.top, 0), (self.top if last % 2 else self.bottom, last)]
-        links = [(self.top if number % 2 else self.bottom, number) for number in range(last)]
+        pads = [(self.tops[0], 0), (self._layer_from(last), last)]
+        links = [(self._layer_from(number), number) for number in range(last)]
         found = [(layer, cuts[number]) for layer, number in pads]
         found += [(layer, cuts[number] + cuts[number + 1]) for layer, number in links]
         return [(layer, box.enlarged(self.margin, self.margin)) for layer, box in found]
+
+    def _layer_from(self, number: int) -> Layer:
+        """The layer on which the chain goes on from a cut."""
+        layers = self.tops if number % 2 else self.bottoms
+        return layers[number // 2 % len(layers)]
 
     @property
     def shapes(self) -> Shapes:
@@ -59,7 +65,7 @@ class Chain(NamedTuple):
     def separate_stacks(self) -> Shapes:
         """A pad below and a pad above each cut."""
         around = [box.enlarged(self.margin, self.margin) for _, box in self.cuts]
-        return [*self.cuts, *((layer, box) for box in around for layer in (self.bottom, self.top))]
+        return [*self.cuts, *((layer, box) for box in around for layer in (self.bottoms[0], self.tops[0]))]
 
     def with_cut(self, number: int, change: Callable[[db.Box], list[db.Box]]) -> Drawing:
         boxes = [box for _, box in self.cuts]
@@ -83,7 +89,16 @@ class Chain(NamedTuple):
         on = first.enlarged(self.margin, self.margin) + more
         beside = db.Box(on.left, more.top + gap, on.right, on.top)
         plates = {"bottom": (on, beside), "top": (beside, on)}[role]
-        shapes = [(self.via, more), (self.bottom, plates[0]), (self.top, plates[1])]
+        shapes = [(self.via, more), (self.bottoms[0], plates[0]), (self.tops[0], plates[1])]
+        return sketch_of([*self.shapes, *shapes]).drawing
+
+    def and_two_that_meet_in_a_corner(self) -> Drawing:
+        """Two more cuts, below the first one: the one on its bottom plate, the other on its top plate."""
+        first = self.cuts[0][1]
+        one = first.moved(0, -(self.side + 2 * self.margin + self.gap))
+        other = one.moved(self.side, -self.side)
+        beside = db.Box(other.left, other.bottom, other.right, first.top)
+        shapes = [(self.via, one), (self.via, other), (self.bottoms[0], first + one), (self.tops[0], beside)]
         return sketch_of([*self.shapes, *shapes]).drawing
 
 
@@ -102,8 +117,7 @@ def conductors(via: Layer, bottom: Layer | None, top: Layer | None, bench: Bench
 
 def chain(via: Layer, found: Conductors, count: int, bench: Bench) -> Chain:
     """A chain of ``count`` cuts, of the size that the rules in force ask for."""
-    bottom, top = found.bottoms[0], found.tops[0]
-    return Chain(via, bottom, top, count, cut_side(via, bench), _MARGIN, 4 * _MARGIN)
+    return Chain(via, *found, count, cut_side(via, bench), _MARGIN, 4 * _MARGIN)
 
 
 def chain_negatives(via: Layer, joining: Conductors, count: int, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
@@ -112,8 +126,8 @@ def chain_negatives(via: Layer, joining: Conductors, count: int, bench: Bench) -
     chains = st.builds(
         Chain,
         st.just(via),
-        st.just(bottoms[0]),
-        st.just(tops[0]),
+        st.just(bottoms),
+        st.just(tops),
         st.just(count),
         st.integers(2, 2000),
         st.integers(1, 500),
@@ -130,8 +144,8 @@ def chain_negatives(via: Layer, joining: Conductors, count: int, bench: Bench) -
         "nothing_drawn": st.just(Sketch().drawing),
         "only_in_a_cell_that_is_not_placed": chains.map(lambda one: unplaced(one.drawing)),
         "no_cut": chains.map(lambda one: sketch_of(one.plates).drawing),
-        "no_bottom": chains.map(lambda one: _without_layer(one, one.bottom)),
-        "no_top": chains.map(lambda one: _without_layer(one, one.top)),
+        "no_bottom": chains.map(lambda one: _without(one, one.bottoms)),
+        "no_top": chains.map(lambda one: _without(one, one.tops)),
         "cut_missing": with_cut(lambda box: []),
         "cut_without_area": with_cut(lambda box: [db.Box(box.left, box.bottom, box.right, box.bottom)]),
         "cut_on_the_wrong_layer": st.builds(lambda one, n, layer: one.with_cut_on(n, layer), chains, cut, wrong),
@@ -163,6 +177,9 @@ def chain_negatives(via: Layer, joining: Conductors, count: int, bench: Bench) -
             ),
             "one_joins_a_bottom_only": _with_a_cut_on("bottom", chains, count - 1),
             "one_joins_a_top_only": _with_a_cut_on("top", chains, count - 1),
+            "one_from_two_that_meet_in_a_corner": chains.map(
+                lambda one: one._replace(length=count - 1).and_two_that_meet_in_a_corner()
+            ),
             "one_short": chains.map(lambda one: one._replace(length=count - 1).drawing),
             "link_with_a_gap_of_one_dbu": st.builds(
                 lambda one, n: one.with_plate(n, lambda layer, box: [(layer, half) for half in _apart(box)]),
@@ -196,12 +213,12 @@ def _with_a_cut_on(role: str, chains: SearchStrategy[Chain], count: int) -> Sear
     return st.builds(lambda one, gap: one._replace(length=count).and_a_cut_on(role, gap), chains, st.integers(0, 3))
 
 
-def _without_layer(one: Chain, layer: Layer) -> Drawing:
-    return sketch_of([shape for shape in one.shapes if shape[0] != layer]).drawing
+def _without(one: Chain, layers: tuple[Layer, ...]) -> Drawing:
+    return sketch_of([shape for shape in one.shapes if shape[0] not in layers]).drawing
 
 
 def _replacing(role: str, layer: Layer) -> Callable[[Chain], Drawing]:
-    return lambda one: (one._replace(bottom=layer) if role == "bottom" else one._replace(top=layer)).drawing
+    return lambda one: (one._replace(bottoms=(layer,)) if role == "bottom" else one._replace(tops=(layer,))).drawing
 
 
 def _apart(box: db.Box) -> list[db.Box]:

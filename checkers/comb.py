@@ -46,7 +46,7 @@ class Comb:
             return Verdict.of(self._finding(view, params, what, len(polygons), 2))
         if self._are_joined(view, params, polygons):
             return Verdict.of(self._finding(view, params, "the two combs are connected", 1, 2))
-        count = interleaved_fingers(polygons[0], polygons[1], params.fingers)
+        count = interleaved_fingers(*polygons)
         if count < params.fingers:
             what = f"two nets that interleave with {count} finger(s) each, at least {params.fingers} required"
             return Verdict.of(self._finding(view, params, what, count, params.fingers))
@@ -75,9 +75,9 @@ class Comb:
 
     def witness(self, params: CombParams, bench: Bench) -> Drawing:
         pair = combs(params.layer, params.fingers, bench)
-        sketch = sketch_of([(params.layer, box) for box in pair.boxes])
+        sketch = sketch_of([(params.layer, box) for box in pair.jogged_spines])
         # An outline may have any angle.
-        for points in pair.gussets:
+        for points in [*pair.jogged_fingers, *pair.gussets]:
             sketch.polygon(params.layer, points)
         return sketch.drawing
 

@@ -73,14 +73,38 @@ class Combs(NamedTuple):
         return [self.left[0], *fingers, *change(beyond), *self.right]
 
     @property
+    def jogged_fingers(self) -> list[Points]:
+        """All fingers go up a pitch at 45° where they lie side by side, for which ``reach`` is more than a pitch.
+
+        The lowest one of the left comb has another one below it; the others of that comb are shorter.
+        """
+        start, rise = self.pitch + (self.reach - self.pitch) // 2, self.pitch
+
+        def jogged(box: db.Box) -> Points:
+            below = [(box.left, box.bottom), (start, box.bottom), (start + rise, box.bottom + rise)]
+            below.append((box.right, box.bottom + rise))
+            return [*below, *((x, y + self.width) for x, y in reversed(below))]
+
+        lowest, *others = self.left[1:]
+        shorter = [db.Box(one.left, one.bottom, one.right - 1, one.top) for one in others]
+        fingers = [self.finger(-1, 0, self.tips), lowest, *shorter, *self.right[1:]]
+        return [jogged(one) for one in fingers]
+
+    @property
     def gussets(self) -> list[Points]:
-        """Triangles in the corners between spines and fingers, above all fingers but the highest, space kept."""
+        """Triangles in the corners between jogged spines and fingers, above all fingers but the highest."""
         run, rise = max(1, self.space // 2), max(1, self.space // 4)
         found: list[Points] = []
-        for (spine, *fingers), out in (self.left, run), (self.right, -run):
+        for (spine, *fingers), out, up in (self.left, run, 0), (self.right, -run, self.pitch):
             inner = spine.left if out < 0 else spine.right
-            found += [[(inner, one.top), (inner, one.top + rise), (inner + out, one.top)] for one in fingers[:-1]]
+            for y in (one.top + up for one in fingers[:-1]):
+                found.append([(inner, y), (inner, y + rise), (inner + out, y)])
         return found
+
+    @property
+    def jogged_spines(self) -> Boxes:
+        left, right = self.left[0], self.right[0]
+        return [db.Box(left.left, left.bottom - self.pitch, left.right, left.top), right.moved(0, self.pitch)]
 
     @property
     def one_above_the_other(self) -> Boxes:
@@ -101,6 +125,13 @@ class Combs(NamedTuple):
         end = self.right[0].right + self.space
         back = db.Box(end, low.bottom, end + self.width, high.top)
         return [*self.boxes, *(db.Box(one.left, one.bottom, end, one.top) for one in (low, high)), back]
+
+    def framed_with_a_spine_in_two(self, number: int) -> Boxes:
+        """Framed, and the halves of the left spine meet in a corner only, above one of its fingers."""
+        spine, at = self.left[0], self.left[1 + number].top + 1
+        middle = spine.center().x
+        low = db.Box(spine.left, spine.bottom, middle, at)
+        return [low, db.Box(middle, at, spine.right, spine.top), *self.framed[1:]]
 
     @property
     def meanders(self) -> Boxes:
@@ -140,12 +171,14 @@ class Combs(NamedTuple):
 
 
 def combs(layer: Layer, fingers: int, bench: Bench) -> Combs:
-    """Combs of the width and at the space that the rules in force ask for."""
+    """Combs of the width and at the space that the rules in force ask for, also where they go at 45°."""
     width, space = (
         max((rule.value for rule in bench.rules if rule.layer == layer and rule.kind is kind), default=_LENGTH)
         for kind in (RuleKind.WIDTH, RuleKind.SPACE)
     )
-    return Combs(fingers, fingers, max(width, 2), max(space, 2), 5 * max(width, 2))
+    # Across a line at 45° both are less than along y, by the square root of two.
+    width, space = (max(2, -(-3 * length // 2)) for length in (width, space))
+    return Combs(fingers, fingers, width, space, 3 * (width + space))
 
 
 def comb_negatives(layer: Layer, fingers: int, bench: Bench) -> dict[str, SearchStrategy[Drawing]]:
@@ -202,6 +235,11 @@ def comb_negatives(layer: Layer, fingers: int, bench: Bench) -> dict[str, Search
         ),
         "combs_meet_in_a_corner": drawn(lambda one: one.meeting_in_a_corner),
         "comb_within_a_frame": drawn(lambda one: one._replace(left_fingers=fingers + 1).framed),
+        "comb_within_a_frame_whose_spine_hangs_together_by_a_corner": st.builds(
+            lambda one, number: sketch_of([(layer, box) for box in one.framed_with_a_spine_in_two(number)]).drawing,
+            pairs.map(lambda one: one._replace(left_fingers=fingers + 2, right_fingers=fingers + 1)),
+            st.integers(1, fingers - 1),
+        ),
         "two_meanders": drawn(lambda one: one.meanders),
     }
     straps = len(combs(layer, fingers, bench).strapped(layer, bench))

@@ -24,7 +24,7 @@ class CompoundCellParams(Params):
     """``instances`` and ``min_shapes`` are least numbers."""
 
     instances: Annotated[int, Field(ge=1, le=1000, strict=True)]
-    min_shapes: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    min_shapes: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 1
 
 
 class CompoundCell:
@@ -40,39 +40,36 @@ class CompoundCell:
 
     def check(self, view: LayoutView, params: CompoundCellParams) -> Verdict:
         placements = Placements(view.layout, view.cell)
-        places = placements.distinct(max(params.instances, params.min_shapes or 1))
+        places = placements.distinct(max(params.instances, params.min_shapes))
         drawn = {index: count for index, count in placements.own_shapes.items() if count > 0}
         instances = sum(len(places[index]) for index in drawn)
         shapes = own_shapes(view.layout, view.cell)
         shapes += sum(len(places[index]) * count for index, count in drawn.items())
-        return Verdict.of(
-            self._too_few(instances, params.instances, "instance(s) of cells that hold shapes"),
-            self._too_few(shapes, params.min_shapes or 0, "shape(s)"),
-        )
+        findings = []
+        if instances < params.instances:
+            findings.append(self._too_few(instances, params.instances, "instance(s) of cells that hold shapes"))
+        if shapes < params.min_shapes:
+            findings.append(self._too_few(shapes, params.min_shapes, "shape(s)"))
+        return Verdict.of(*findings)
 
-    def _too_few(self, count: int, required: int, what: str) -> Finding | None:
-        if count >= required:
-            return None
+    def _too_few(self, count: int, required: int, what: str) -> Finding:
         message = f"{count} {what}, at least {required} required"
         return Finding(rule=self.name, message=message, measured=count, required=required)
 
     def witness(self, params: CompoundCellParams, bench: Bench) -> Drawing:
-        part = _part(bench.technology.layers[0].layer, _shapes_a_part(params), 200, 200)
-        return Sketch().include(part).array("part", params.instances, 1, _pitch(params), 0).drawing
+        layer = bench.technology.layers[0].layer
+        # One shape at least stands beside the instances where as many are asked for that they can do without it.
+        each = max(1, (params.min_shapes - 1) // params.instances)
+        sketch = Sketch().include(_part(layer, each, 200, 200)).array("part", params.instances, 1, 400 * each, 0)
+        for number in range(params.min_shapes - each * params.instances):
+            sketch.rect(layer, 400 * number, -400, 400 * number + 200, -200)
+        return sketch.drawing
 
     def negatives(self, params: CompoundCellParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
-        return _too_few_instances(params, bench) | (_too_few_shapes(params, bench) if params.min_shapes else {})
+        return _too_few_instances(params, bench) | _too_few_shapes(params, bench)
 
     def variants(self, params: CompoundCellParams) -> frozenset[str]:
         return MOVED | PLACED
-
-
-def _shapes_a_part(params: CompoundCellParams) -> int:
-    return -(-(params.min_shapes or 1) // params.instances)
-
-
-def _pitch(params: CompoundCellParams) -> int:
-    return 400 * _shapes_a_part(params)
 
 
 def _part(layer: Layer, shapes: int, side: int, gap: int) -> Sketch:
@@ -94,7 +91,7 @@ def _row(part: Sketch, count: int, pitch: int, single: bool, cell: str = "top") 
 
 
 def _too_few_instances(params: CompoundCellParams, bench: Bench) -> dict[str, SearchStrategy[Drawing]]:
-    count, shapes = params.instances, params.min_shapes or 1
+    count, shapes = params.instances, params.min_shapes
     layer = st.sampled_from([entry.layer for entry in bench.technology.layers])
     side, single = st.integers(2, 2000), st.booleans()
     # As many shapes as asked for, in each part: it is the instances that are too few.
@@ -148,7 +145,7 @@ def _too_few_instances(params: CompoundCellParams, bench: Bench) -> dict[str, Se
 
 
 def _too_few_shapes(params: CompoundCellParams, bench: Bench) -> dict[str, SearchStrategy[Drawing]]:
-    count, least = params.instances, params.min_shapes or 1
+    count, least = params.instances, params.min_shapes
     layer = st.sampled_from([entry.layer for entry in bench.technology.layers])
     side, single = st.integers(2, 2000), st.booleans()
     # One shape less than asked for, with as many in the last part as the others leave.

@@ -55,33 +55,24 @@ class _Crossing(NamedTuple):
     """
 
     owner: int
-    left: int
-    right: int
+    parts: Sequence[int]
+    """To the left, and to the right."""
 
 
-def interleaved_fingers(one: db.Polygon, other: db.Polygon, enough: int) -> int:
-    """How many fingers each of two combs has between and beside those of the other; stops at ``enough``.
+def interleaved_fingers(one: db.Polygon, other: db.Polygon) -> int:
+    """How many fingers each of two combs has between and beside those of the other.
 
     Counted along a line parallel to an axis, on the best one: fingers of the one comb and of the other
     in turn.  A finger is a piece on the line that is connected to the spine of its comb, one connected
     part, on one side of the line, and that ends freely on the other; the spines are on different sides.
     The polygons must not overlap.
     """
-    best = 0
-    for turned in (False, True):
-        slabs = _slabs([one, other], turned)
-        left = _connected(slabs)
-        right = list(reversed(_connected(slabs[::-1])))
-        for slab, on_the_left, on_the_right in zip(slabs, left, right, strict=True):
-            crossings = [
-                _Crossing(piece.owner, *parts)
-                for piece, *parts in zip(slab.pieces, on_the_left, on_the_right, strict=True)
-            ]
-            # The spine of the first polygon is on the left, or it is on the right.
-            best = max(best, _alternating(crossings, 0), _alternating(crossings, 1))
-            if best >= enough:
-                return best
-    return best
+    return max(
+        _alternating(crossings, of_the_left)
+        for turned in (False, True)
+        for crossings in _crossings(_slabs([one, other], turned))
+        for of_the_left in (0, 1)
+    )
 
 
 def _slabs(polygons: Sequence[db.Polygon], turned: bool) -> list[_Slab]:
@@ -105,6 +96,13 @@ def _slabs(polygons: Sequence[db.Polygon], turned: bool) -> list[_Slab]:
         pairs = zip(active[::2], active[1::2], strict=True)
         slabs.append(_Slab(left, right, [_Piece(owner, lower, upper) for (lower, owner), (upper, _) in pairs]))
     return slabs
+
+
+def _crossings(slabs: Sequence[_Slab]) -> Iterator[list[_Crossing]]:
+    """What a line through each slab crosses, from below."""
+    left, right = _connected(slabs), reversed(_connected(slabs[::-1]))
+    for slab, *sides in zip(slabs, left, right, strict=True):
+        yield [_Crossing(piece.owner, parts) for piece, *parts in zip(slab.pieces, *sides, strict=True)]
 
 
 def _connected(slabs: Sequence[_Slab]) -> list[list[int]]:
@@ -133,31 +131,26 @@ def _connected(slabs: Sequence[_Slab]) -> list[list[int]]:
 
 def _shared(slab: _Slab, before: _Slab) -> Iterator[tuple[int, int]]:
     """Numbers of pieces of two neighbouring slabs that share a stretch of the line between them."""
-    x = slab.left if slab.left == before.right else slab.right
-    here = there = 0
-    while here < len(slab.pieces) and there < len(before.pieces):
-        one, other = slab.pieces[here], before.pieces[there]
+    (x,) = {slab.left, slab.right} & {before.left, before.right}
+    at = [0, 0]
+    while at[0] < len(slab.pieces) and at[1] < len(before.pieces):
+        one, other = slab.pieces[at[0]], before.pieces[at[1]]
         tops = one.upper.at(x), other.upper.at(x)
         if one.owner == other.owner and max(one.lower.at(x), other.lower.at(x)) < min(tops):
-            yield here, there
-        if tops[0] <= tops[1]:
-            here += 1
-        else:
-            there += 1
+            yield at[0], at[1]
+        at[tops.index(min(tops))] += 1
 
 
 def _alternating(crossings: Sequence[_Crossing], of_the_left: int) -> int:
     """The least number of fingers of either comb that alternate, ``of_the_left`` having its spine on the left."""
     # With the owner: what is on the left of the line and what is on the right are numbered apart.
     seen = [
-        ((one.owner, one.left), (one.owner, one.right))
-        if one.owner == of_the_left
-        else ((one.owner, one.right), (one.owner, one.left))
+        ((one.owner, one.parts[one.owner != of_the_left]), (one.owner, one.parts[one.owner == of_the_left]))
         for one in crossings
     ]
     ends = Counter(tip for _, tip in seen)
     fingers = [spine for spine, tip in seen if ends[tip] == 1]
-    spines = {frozenset(pair) for pair in pairwise(fingers) if pair[0][0] != pair[1][0]}
+    spines = {frozenset(pair) for pair in pairwise(fingers)}
     return max((_in_turn(fingers, pair) for pair in spines), default=0)
 
 

@@ -32,7 +32,7 @@ def separate(region: db.Region) -> db.Region:
 
     Its filters take the polygons as they are; merging them once more would join them at their corners.
     """
-    found = region.merged(True, 0)
+    found = region.merged(True, 1)
     found.merged_semantics = False
     return found
 

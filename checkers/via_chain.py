@@ -67,7 +67,7 @@ class ViaChain:
         most = 0
         for shapes in nets.shapes:
             below, above = (_all_of(shapes, layers) for layers in ends)
-            if not below.is_empty() and not above.is_empty():
+            if not below.is_empty():
                 most = max(most, _apart(cuts.overlapping(below).each()).overlapping(above).count())
         if most >= params.vias:
             return Verdict()
