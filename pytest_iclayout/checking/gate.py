@@ -135,7 +135,9 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
         seen.setdefault("bad", set()).add(_digest(oracle.build(drawing)))
     negatives = _negatives(oracle)
-    share = max(1, -(-gate.examples // len(negatives)))
+    # Each example has one negative of every name, and where it may be moved that one as well.
+    layouts = len(negatives) * (2 if _variant_names(oracle) & MOVES else 1)
+    share = max(1, -(-gate.examples // layouts))
     _reject_all(oracle, negatives, gate.hypothesis(f"{key}-rejects", share), seen)
     return GateReport({name: len(digests) for name, digests in seen.items()})
 
