@@ -19,7 +19,7 @@ from pytest_iclayout.session import commands as cmd
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.technology.layers import Layer
 
-FACTS = Path(__file__).parents[4] / "shared" / "reference" / "layout_task_facts.csv"
+FACTS = Path(__file__).parents[3] / "shared" / "reference" / "layout_task_facts.csv"
 BUNDLED_TIERS = (1, 2, 3, 4, 5)
 
 TERMINAL = re.compile(r"(\w+)@(\d+/\d+)\((-?\d+),(-?\d+),(-?\d+),(-?\d+)\)")
