@@ -18,6 +18,7 @@ CHECKERS = {
     "net_trace_isolated": "iclayout_checkers.net_trace_isolated:CHECKER",
     "generator": "iclayout_checkers.generator:CHECKER",
     "matched_routes": "iclayout_checkers.matched_routes:CHECKER",
+    "shielded_route": "iclayout_checkers.shielded_route:CHECKER",
     "density": "iclayout_checkers.density:CHECKER",
     "answer": "iclayout_checkers.answer:CHECKER",
     "pcell_box": "iclayout_checkers.pcell_box:CHECKER",

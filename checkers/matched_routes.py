@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given import shape_findings, start_of
 from iclayout_checkers.layouts import separate_polygons
 from iclayout_checkers.matched_wires import matched_negatives
-from iclayout_checkers.wires import Wire, coupled_length, wire_of
+from iclayout_checkers.wires import Wire, coupled_length, joins, wire_of
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
@@ -19,7 +19,7 @@ from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.drc.checks import separation
 from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.findings import Finding
-from pytest_iclayout.geometry.intent import Intent, IntentNet, Terminal
+from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing
@@ -98,7 +98,7 @@ class MatchedRoutes:
                 return
             routes.append((polygon, wire))
         for net in params.intent.nets:
-            if not any(_joins(wire, net) for _, wire in routes):
+            if not any(joins(wire, net) for _, wire in routes):
                 yield self._found(view, params, f"net {net.name}: no wire ends in both terminals")
                 return
         yield from self._unequal(view, params, [wire.length for _, wire in routes])
@@ -153,18 +153,6 @@ class MatchedRoutes:
     def variants(self, params: MatchedRoutesParams) -> frozenset[str]:
         # Terminals are places: nothing may be moved or turned.
         return REDRAWN
-
-
-def _joins(wire: Wire, net: IntentNet) -> bool:
-    one, other = net.terminals
-    start, end = wire.ends
-    return (_is_in(start, one) and _is_in(end, other)) or (_is_in(end, one) and _is_in(start, other))
-
-
-def _is_in(point: tuple[int, int], terminal: Terminal) -> bool:
-    """Whether a point in half dbu is in the terminal's region or on its edge."""
-    low, high = terminal.region.min, terminal.region.max
-    return 2 * low.x <= point[0] <= 2 * high.x and 2 * low.y <= point[1] <= 2 * high.y
 
 
 CHECKER = MatchedRoutes()

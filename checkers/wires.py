@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import klayout.db as db
 
+from pytest_iclayout.geometry.intent import IntentNet, Terminal
+
 Doubled = tuple[int, int]
 """A point in half dbu: the middle of an odd width lies between two grid points."""
 
@@ -62,6 +64,19 @@ def wire_of(polygon: db.Polygon, width: int) -> Wire | None:
 def coupled_length(one: db.Polygon, other: db.Polygon, gap: int) -> int:
     """Over how many dbu edges of two rectilinear polygons face each other at a distance of exactly ``gap`` dbu."""
     return sum(_facing(e, f, gap) for e in one.each_edge() for f in other.each_edge())
+
+
+def joins(wire: Wire, net: IntentNet) -> bool:
+    """Whether the middles of the two ends are in the regions of the net's two terminals or on their edges."""
+    one, other = net.terminals
+    start, end = wire.ends
+    return (_is_in(start, one) and _is_in(end, other)) or (_is_in(end, one) and _is_in(start, other))
+
+
+def _is_in(point: tuple[int, int], terminal: Terminal) -> bool:
+    """Whether a point in half dbu is in the terminal's region or on its edge."""
+    low, high = terminal.region.min, terminal.region.max
+    return 2 * low.x <= point[0] <= 2 * high.x and 2 * low.y <= point[1] <= 2 * high.y
 
 
 def _straight(box: db.Box, width: int) -> Wire | None:

@@ -1,0 +1,88 @@
+"""How far a wire runs between shields, exactly, from horizontal and vertical edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import klayout.db as db
+from iclayout_checkers.wires import Wire
+
+
+class Stretch(NamedTuple):
+    """Where both sides of a straight piece of a wire have an edge: between two bends, without the bends.
+
+    ``start`` and ``stop`` in dbu along the piece; ``middle``, across it, in half dbu.
+    """
+
+    is_horizontal: bool
+    start: int
+    stop: int
+    middle: int
+
+    @property
+    def length(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        if self.is_horizontal:
+            return Side(db.Trans.R0, self.middle), Side(db.Trans.M0, -self.middle)
+        return Side(db.Trans.M45, self.middle), Side(db.Trans.R270, -self.middle)
+
+
+class Side(NamedTuple):
+    """One side of a stretch: ``turn`` brings its outside to the top, and the middle to ``middle`` (half dbu)."""
+
+    turn: db.Trans
+    middle: int
+
+    def strip(self, start: int, stop: int, width: int, depth: int) -> db.Box:
+        """``depth`` dbu outward from the wire's edge, in turned coordinates."""
+        edge = (self.middle + width) // 2
+        return db.Box(start, edge, stop, edge + depth)
+
+
+def stretches(wire: Wire, width: int) -> Iterator[Stretch]:
+    last = len(wire.line) - 2
+    for at, ((x0, y0), (x1, y1)) in enumerate(zip(wire.line, wire.line[1:], strict=False)):
+        along = y0 == y1
+        first, second = (x0, x1) if along else (y0, y1)
+        # A bend takes half a width of its inner side away.
+        before, after = (width if at > 0 else 0), (width if at < last else 0)
+        if second < first:
+            first, second, before, after = second, first, after, before
+        start, stop = (first + before) // 2, (second - after) // 2
+        if start < stop:
+            yield Stretch(along, start, stop, y0 if along else x0)
+
+
+def shielded_length(polygon: db.Polygon, wire: Wire, width: int, shield: db.Region, reach: int) -> int:
+    """Over how many dbu of its stretches a wire has the shield on both sides.
+
+    A place on a side has it where the way straight outward from the edge meets the shield within ``reach`` dbu, and
+    not the wire itself before.  All edges are horizontal or vertical, and the shield does not overlap the wire.
+    """
+    own = db.Region(polygon)
+    total = 0
+    for stretch in stretches(wire, width):
+        one, other = (_shielded(stretch, side, width, own, shield, reach) for side in stretch.sides)
+        total += (one & other).area()
+    return total
+
+
+def _shielded(stretch: Stretch, side: Side, width: int, own: db.Region, shield: db.Region, reach: int) -> db.Region:
+    """The shielded places of one side, as boxes one dbu high above the axis."""
+    # One dbu more: what begins at exactly the reach would share an edge alone with the strip.
+    strip = side.strip(stretch.start, stretch.stop, width, reach + 1)
+    hidden = [db.Box(one.left, one.bottom, one.right, strip.top) for one in _boxes(own, side.turn, strip)]
+    seen = db.Region(_boxes(shield, side.turn, strip)) - db.Region(hidden)
+    return db.Region([db.Box(one.left, 0, one.right, 1) for one in _rectangles(seen)]).merged()
+
+
+def _boxes(region: db.Region, turn: db.Trans, strip: db.Box) -> list[db.Box]:
+    return _rectangles(region.transformed(turn) & db.Region(strip))
+
+
+def _rectangles(region: db.Region) -> list[db.Box]:
+    return [one.bbox() for one in region.decompose_trapezoids_to_region().each()]
