@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given_layouts import chosen
 from iclayout_checkers.layouts import other_layers, separate_polygons, unplaced
-from iclayout_checkers.shields import Side, Stretch, shielded_length, stretches
+from iclayout_checkers.shields import Side, Stretch, covering, shielded_length, stretches
 from iclayout_checkers.wires import wire_of
 
 from pytest_iclayout.session.sketch import Drawing, Sketch
@@ -77,7 +77,7 @@ def shield_negatives(order: Order, technology: Technology, least: int) -> Mappin
     far = st.integers(order.space, 9000).map(
         lambda gap: db.Box(stray.left, stray.top + gap, stray.right, stray.top + gap + order.metal)
     )
-    free = db.Region([*order.signal, *order.grounds, *order.keep_out])
+    free = covering([*order.signal, *order.grounds, *order.keep_out])
     return {
         "nothing_drawn": st.just(Sketch().drawing),
         "only_in_a_cell_that_is_not_placed": st.just(unplaced(whole)),
@@ -150,7 +150,7 @@ def _wire(line: Line, width: int) -> db.Region:
         boxes.append(
             db.Box(min(x0, x1) - across[0], min(y0, y1) - across[1], max(x0, x1) + across[2], max(y0, y1) + across[3])
         )
-    return db.Region(boxes).merged()
+    return covering(boxes).merged()
 
 
 def _around(order: Order, line: Line, gap: int) -> Shielded | None:
@@ -196,13 +196,13 @@ def _is_legal(order: Order, shield: db.Region) -> bool:
 def _is_right(order: Order, found: Shielded) -> bool:
     polygon = next(found.wire.each())
     wire = wire_of(polygon, order.width)
-    barred = db.Region([*order.signal]) & found.shield | db.Region([*order.grounds]) & found.wire
+    barred = (covering(order.signal) & found.shield) + (covering(order.grounds) & found.wire)
     metal = found.wire + found.shield
     return (
         wire is not None
         and found.wire.count() == 1
         and barred.is_empty()
-        and (metal & db.Region([*order.keep_out])).is_empty()
+        and (metal & covering(order.keep_out)).is_empty()
         and _is_legal(order, metal)
         and 2000 * shielded_length(polygon, wire, order.width, found.shield, order.max_gap)
         >= order.permille * wire.length

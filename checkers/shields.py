@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import klayout.db as db
@@ -71,13 +71,20 @@ def shielded_length(polygon: db.Polygon, wire: Wire, width: int, shield: db.Regi
     return total
 
 
+def covering(boxes: Iterable[db.Box]) -> db.Region:
+    region = db.Region()
+    for box in boxes:
+        region.insert(box)
+    return region
+
+
 def _shielded(stretch: Stretch, side: Side, width: int, own: db.Region, shield: db.Region, reach: int) -> db.Region:
     """The shielded places of one side, as boxes one dbu high above the axis."""
     # One dbu more: what begins at exactly the reach would share an edge alone with the strip.
     strip = side.strip(stretch.start, stretch.stop, width, reach + 1)
     hidden = [db.Box(one.left, one.bottom, one.right, strip.top) for one in _boxes(own, side.turn, strip)]
-    seen = db.Region(_boxes(shield, side.turn, strip)) - db.Region(hidden)
-    return db.Region([db.Box(one.left, 0, one.right, 1) for one in _rectangles(seen)]).merged()
+    seen = covering(_boxes(shield, side.turn, strip)) - covering(hidden)
+    return covering(db.Box(one.left, 0, one.right, 1) for one in _rectangles(seen)).merged()
 
 
 def _boxes(region: db.Region, turn: db.Trans, strip: db.Box) -> list[db.Box]:
