@@ -48,24 +48,27 @@ class Answer:
     needs_start = True
 
     def check(self, view: LayoutView, params: AnswerParams) -> Verdict:
-        unlike = shape_findings(view, self.name, lambda _, changes: changes)
+        return Verdict.of(
+            *shape_findings(view, self.name, lambda _, changes: changes),
+            *self._answered(view, params),
+        )
+
+    def _answered(self, view: LayoutView, params: AnswerParams) -> list[Finding]:
         texts = [text.string for text in view.texts(params.layer).each()]
         if len(texts) != 1:
             message = f"{view.describe(params.layer)} has {len(texts)} label(s), exactly one required"
-            return Verdict.of(*unlike, self._found(message, params))
+            return [self._found(message, params)]
         try:
             answer = _parsed(texts[0])
         except (ValueError, ArithmeticError, RecursionError) as error:
-            message = f"the label is no JSON object as required: {error}"
-            return Verdict.of(*unlike, self._found(message, params))
-        return Verdict.of(*unlike, *self._wrong(view, params, answer))
-
-    def _wrong(self, view: LayoutView, params: AnswerParams, answer: dict[str, Any]) -> list[Finding]:
+            return [self._found(f"the label is no JSON object as required: {error}", params)]
         truths = truths_of(params.questions, start_of(view))
-        missing = [f"key {key} is missing" for key in truths if key not in answer]
-        unknown = [f"{key[:40]!r} is no key that is asked for" for key in answer if key not in truths]
-        wrong = [f"key {key}: {why}" for key in truths if key in answer and (why := _fault(answer[key], truths[key]))]
-        return [self._found(message, params) for message in (*missing, *unknown, *wrong)]
+        wrong = [key for key in truths if key in answer and not _is_right(answer[key], truths[key])]
+        return [
+            *(self._found(f"key {key} is missing", params) for key in truths if key not in answer),
+            *(self._found(f"{key[:40]!r} is no key that is asked for", params) for key in answer if key not in truths),
+            *(self._found(f"key {key}: {_fault(answer[key], truths[key])}", params) for key in wrong),
+        ]
 
     def _found(self, message: str, params: AnswerParams) -> Finding:
         return Finding(rule=self.name, message=message, layer=params.layer)
@@ -108,27 +111,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _fault(value: Any, truth: Truth) -> str | None:
-    """What is wrong with a value, None when nothing is: the kind that was asked for, else only that it is wrong."""
-    if isinstance(truth, bool):
-        return _wrong_unless(value is truth) if isinstance(value, bool) else "must be true or false"
-    if isinstance(truth, int):
-        return _wrong_unless(value == truth) if _is_number(value) else "must be a number"
-    if isinstance(truth, str):
-        return _wrong_unless(value == truth) if isinstance(value, str) else "must be a text"
-    if not isinstance(value, list):
-        return "must be a list"
-    items: tuple[Truth, ...] = truth
-    same = len(value) == len(items) and not any(_fault(one, right) for one, right in zip(value, items, strict=True))
-    return _wrong_unless(same)
+def _is_right(value: Any, truth: Truth) -> bool:
+    if isinstance(truth, tuple):
+        items: tuple[Truth, ...] = truth
+        is_as_long = isinstance(value, list) and len(value) == len(items)
+        return is_as_long and all(_is_right(one, right) for one, right in zip(value, items, strict=True))
+    # To Python, true is the number 1.
+    return isinstance(value, bool) == isinstance(truth, bool) and bool(value == truth)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
-
-
-def _wrong_unless(right: bool) -> str | None:
-    return None if right else "wrong"
+def _fault(value: Any, truth: Truth) -> str:
+    """What is wrong with a wrong value: the kind that was asked for, else only that it is wrong."""
+    is_kind, kind = {
+        bool: (isinstance(value, bool), "true or false"),
+        int: (isinstance(value, int | Decimal) and not isinstance(value, bool), "a number"),
+        str: (isinstance(value, str), "a text"),
+        tuple: (isinstance(value, list), "a list"),
+    }[type(truth)]
+    return "wrong" if is_kind else f"must be {kind}"
 
 
 CHECKER = Answer()

@@ -59,13 +59,13 @@ class DrcRepair:
         return Verdict.of(
             *shape_findings(view, self.name, lambda layer, changes: _kept(params, layer, changes)),
             *label_findings(view, self.name),
-            *net_findings(Connectivity(view), self.name, groups, floating=False),
+            *net_findings(Connectivity(view), self.name, groups),
             self._too_large(view, params),
             *run_rules_on(view, view.rules),
         )
 
     def _too_large(self, view: LayoutView, params: DrcRepairParams) -> Finding | None:
-        allowed, box = extent(start_of(view)).enlarged(params.margin, params.margin), extent(view)
+        allowed, box = extent(start_of(view)).enlarged(params.margin), extent(view)
         if box.inside(allowed):
             return None
         message = f"the layout covers {Rect.from_db(box)}, no more than {Rect.from_db(allowed)} is allowed"

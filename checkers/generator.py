@@ -19,7 +19,7 @@ from iclayout_checkers.offences import Offence, offences
 from pytest_iclayout.checking.checker import Bench
 from pytest_iclayout.checking.variants import MOVED
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.drc.engine import run_rules
+from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing, Sketch
 
@@ -36,7 +36,7 @@ class Generator:
     def check(self, view: LayoutView, params: GeneratorParams) -> Verdict:
         return Verdict.of(
             *_purpose(params).check(view, params.own),
-            *run_rules(view.region, view.rules, name_of=view.technology.name_of),
+            *run_rules_on(view, view.rules),
         )
 
     def witness(self, params: GeneratorParams, bench: Bench) -> Drawing:

@@ -82,7 +82,13 @@ class ViaFarm:
                 self._drawn(params, bench, [*cuts, last.moved(pitch, 0)]),
                 self._drawn(params, bench, [*cuts, last.moved(0, pitch)]),
             ],
-            "unequal_cut": [self._drawn(params, bench, [*cuts[1:], first.enlarged(1, 1)])] if len(cuts) > 1 else [],
+            "unequal_cut": [
+                self._drawn(
+                    params, bench, [*cuts[1:], db.Box(first.left, first.bottom, first.right + dx, first.top + dy)]
+                )
+                for dx, dy in ((1, 0), (0, 1), (1, 1))
+                if len(cuts) > 1
+            ],
             "on_another_cut_layer": [exchanged(shapes, level.cut, other) for other in others],
             "plate_missing": [without(shapes, layer) for layer in (level.bottom, level.top)],
             "plate_short": [
@@ -157,7 +163,8 @@ class Fill:
     def check(self, view: LayoutView, params: FillParams) -> list[Finding]:
         layer = named(view.technology, params.layer)
         polygons, place = polygons_of(view, layer), view.region(layer).bbox()
-        where, side = view.describe(layer), params.tile
+        where = view.describe(layer)
+        side = params.tile
         found = [
             finding(f"{where}: a shape that is no tile of {side} x {side} dbu", layer, one.bbox())
             for one in polygons

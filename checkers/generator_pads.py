@@ -49,12 +49,10 @@ class PadRing:
             return [finding(f"{where}: all shapes must be pads of {side} x {side} dbu", layer, place)]
         boxes = [one.bbox() for one in pads]
         die = bounding_box(boxes)
+        size = f"{params.die_width} x {params.die_height} dbu"
         found = [
-            finding(f"{where}: the pads do not stand along the edges of a die {wanted} dbu {word}", layer, die)
-            for word, length, wanted in (
-                ("wide", die.width(), params.die_width),
-                ("high", die.height(), params.die_height),
-            )
+            finding(f"{where}: the pads do not stand along the edges of a die of {size}", layer, die)
+            for length, wanted in ((die.width(), params.die_width), (die.height(), params.die_height))
             if not wanted - 2 * side <= length <= wanted
         ]
         rows = _rows(boxes, die)
@@ -94,7 +92,20 @@ class PadRing:
         return [finding(message, met2)]
 
     def witness(self, params: PadRingParams, bench: Bench) -> Shapes:
-        return self._drawn(params, bench, self._pads(params, bench))
+        return self._drawn(params, bench, self._pads(self._smaller(params, bench, 2 * params.pad_size), bench))
+
+    def _smaller(self, params: PadRingParams, bench: Bench, less: int) -> PadRingParams:
+        """With the die so much smaller in the directions in which there is room for as many pads still."""
+        legal = LegalShapes(bench)
+        fields = {"die_width": params.die_width, "die_height": params.die_height}
+        room = {name: length - less for name, length in fields.items()}
+        return params.model_copy(
+            update={
+                name: length
+                for name, length in room.items()
+                if 0 < _room(params, legal, length) == _room(params, legal, fields[name])
+            }
+        )
 
     def _drawn(self, params: PadRingParams, bench: Bench, pads: list[db.Box], power: int | None = None) -> Shapes:
         technology = bench.technology
@@ -116,7 +127,8 @@ class PadRing:
             count = _room(params, legal, length)
             if count < 1:
                 raise ValueError(f"generator: pad_size: {side} dbu leave no room between the corners of {length} dbu")
-            start = (length - side - (count - 1) * params.pad_pitch) // 2
+            # As near to a corner as may be: the next edge's pads are at its other end.
+            start = side if name in ("bottom", "right") else length - 2 * side - (count - 1) * params.pad_pitch
             for number in range(count):
                 at = start + number * params.pad_pitch
                 x, y = {
@@ -154,7 +166,7 @@ class PadRing:
             ],
             "pad_one_dbu_small": [changed(0, resized(pads[0], -1)), changed(len(pads) - 1, resized(pads[-1], -1))],
             "pad_one_dbu_large": [changed(0, resized(pads[0], 1))],
-            "pad_in_a_corner": [changed(0, corner), self._drawn(params, bench, [*pads, corner])],
+            "pad_in_a_corner": [changed(0, corner)],
             "pad_in_the_middle": [self._drawn(params, bench, [*pads, middle])],
             "die_one_dbu_too_wide": [
                 self._drawn(params, bench, [pads[n].moved(1, 0) if n in outer_row else pads[n] for n in numbers])
@@ -163,16 +175,21 @@ class PadRing:
                 self._drawn(params, bench, [pads[n].moved(0, 1) if n in upper_row else pads[n] for n in numbers])
             ],
             "on_another_layer": [exchanged(right, met3, named(technology, "met1"))],
+            "row_in_a_corner": [
+                self._drawn(params, bench, [box.moved(*_step(name, sign)) if box in row else box for box in pads])
+                for name, row in rows.items()
+                for sign in (-1, 1)
+                if _is_flush(bounding_box(row), die, side, name, sign)
+            ],
         }
         pairs = [(name, row) for name, row in rows.items() if len(row) > 1]
         if pairs:
             found["pitch_off_by_one_dbu"] = [
-                changed(pads.index(row[-1]), row[-1].moved(*((1, 0) if name in ("bottom", "top") else (0, 1))))
-                for name, row in pairs
+                changed(pads.index(row[-1]), row[-1].moved(*_step(name, 1))) for name, row in pairs
             ]
-        small = params.model_copy(update={"die_width": params.die_width - 2 * side - 1})
-        if 0 < _room(small, legal, small.die_width) == _room(params, legal, params.die_width):
-            found["far_from_the_edges"] = [self.witness(small, bench)]
+        small = self._smaller(params, bench, 2 * side + 1)
+        if small != params:
+            found["far_from_the_edges"] = [self._drawn(params, bench, self._pads(small, bench))]
         if params.power_pads > 0:
             power = min(params.power_pads, len(pads))
             cuts = [shape for shape in right if shape[0] == via2]
@@ -210,11 +227,23 @@ def _in_a_corner(box: db.Box, die: db.Box, side: int) -> bool:
     return along_x and along_y
 
 
+def _step(name: str, length: int) -> tuple[int, int]:
+    """Along an edge of the die."""
+    return (length, 0) if name in ("bottom", "top") else (0, length)
+
+
+def _is_flush(row: db.Box, die: db.Box, side: int, name: str, sign: int) -> bool:
+    """Whether a row ends, towards the lower or (1) the higher coordinates, where the corner of the die begins."""
+    if name in ("bottom", "top"):
+        return row.left == die.left + side if sign < 0 else row.right == die.right - side
+    return row.bottom == die.bottom + side if sign < 0 else row.top == die.top - side
+
+
 def _room(params: PadRingParams, legal: LegalShapes, length: int) -> int:
-    """Pads that an edge has room for, with a pad and a space kept free at both of its ends."""
+    """Pads that an edge has room for, with a pad and a space kept free at both of its ends; less than 1 for none."""
     kept = params.pad_size + space(legal, legal.technology.layer_named("met3"))
     left = length - 2 * kept - params.pad_size
-    return 0 if left < 0 else 1 + left // params.pad_pitch
+    return 1 + left // params.pad_pitch
 
 
 def _supply(technology: Technology, legal: LegalShapes, pad: db.Box) -> Shapes:

@@ -56,7 +56,7 @@ class GuardRing:
         if not params.has_taps:
             return []
         licon = named(view.technology, "licon1")
-        if any(cut.top <= hole.bbox().bottom for ring, hole in rings for cut in covered(view.region(licon), ring)):
+        if any(covered(view.region(licon), part) for ring, hole in rings for part in _below(ring, hole)):
             return []
         message = f"no cut on {view.describe(licon)} lies within the ring below its region"
         return [finding(message, licon, region.bbox())]
@@ -125,6 +125,13 @@ def _holes(ring: db.Polygon) -> list[db.Polygon]:
     return [db.Polygon(list(ring.each_point_hole(number))) for number in range(ring.holes())]
 
 
+def _below(ring: db.Polygon, hole: db.Polygon) -> list[db.Polygon]:
+    """What of a ring is lower than its hole."""
+    outside, inside = ring.bbox(), hole.bbox()
+    lower = db.Box(outside.p1, db.Point(outside.right, inside.bottom))
+    return separate_polygons(db.Region(ring) & db.Region(lower))
+
+
 def _strips(params: GuardRingParams, bench: Bench) -> dict[str, db.Box]:
     """The sides of a ring about a region with its lower-left corner at the origin, the long ones last."""
     width, height, side = params.region_width, params.region_height, params.ring_width
@@ -181,7 +188,7 @@ class SealRing:
         findings = []
         for layer in conductors[:-1]:
             cut = level_above(view.technology, layer).cut
-            for name, side in _sides(outside, params.ring_width).items():
+            for name, side in zip(_SIDES, _sides(outside, params.ring_width), strict=True):
                 if view.region(cut).inside(db.Region(side)).is_empty():
                     message = f"no cut on {view.describe(cut)} lies within the {name} side of the ring"
                     findings.append(finding(message, cut, side))
@@ -193,7 +200,7 @@ class SealRing:
     def _drawn(self, params: SealRingParams, bench: Bench) -> Shapes:
         outside = db.Box(0, 0, params.die_width, params.die_height)
         conductors = [named(bench.technology, name) for name in _STACKS[params.stack]]
-        shapes: Shapes = [(layer, side) for layer in conductors for side in _sides(outside, params.ring_width).values()]
+        shapes: Shapes = [(layer, side) for layer in conductors for side in _sides(outside, params.ring_width)]
         legal = LegalShapes(bench)
         for layer in conductors[:-1]:
             level = level_above(bench.technology, layer)
@@ -201,7 +208,7 @@ class SealRing:
             if needed > params.ring_width:
                 name = bench.technology.name_of(level.cut)
                 raise ValueError(f"generator: ring_width: {name} needs a ring of {needed} dbu or more")
-            for side in _sides(outside, params.ring_width).values():
+            for side in _sides(outside, params.ring_width):
                 shapes.append((level.cut, square(cut, side.center().x, side.center().y)))
         return shapes
 
@@ -213,10 +220,10 @@ class SealRing:
         legal = LegalShapes(bench)
 
         def frame(layer: Layer, box: db.Box, width: int) -> Shapes:
-            return [*without(shapes, layer), *((layer, side) for side in _sides(box, width).values())]
+            return [*without(shapes, layer), *((layer, side) for side in _sides(box, width))]
 
         def with_gap(layer: Layer) -> Shapes:
-            left, at, gap = _sides(outside, params.ring_width)["left"], params.die_height // 4, space(legal, layer)
+            left, at, gap = _sides(outside, params.ring_width)[0], params.die_height // 4, space(legal, layer)
             rest = [one for one in shapes if one != (layer, left)]
             return [
                 *rest,
@@ -242,7 +249,7 @@ class SealRing:
             "side_without_cuts": [
                 [one for one in shapes if one[0] != level.cut or not one[1].inside(side)]
                 for level in levels
-                for side in _sides(outside, params.ring_width).values()
+                for side in _sides(outside, params.ring_width)
             ],
             "cuts_beside_the_ring": [
                 [(here, box.moved(-params.ring_width, 0) if here == level.cut else box) for here, box in shapes]
@@ -258,20 +265,20 @@ def _corners(box: db.Box) -> tuple[int, int, int, int]:
     return box.left, box.bottom, box.right, box.top
 
 
-def _sides(outside: db.Box, width: int) -> dict[str, db.Box]:
-    """The four sides of a frame, each with both of its corners."""
+def _sides(outside: db.Box, width: int) -> tuple[db.Box, ...]:
+    """The four sides of a frame in the order of ``_SIDES``, each with both of its corners."""
     left, bottom, right, top = _corners(outside)
-    return {
-        "left": db.Box(left, bottom, left + width, top),
-        "bottom": db.Box(left, bottom, right, bottom + width),
-        "right": db.Box(right - width, bottom, right, top),
-        "top": db.Box(left, top - width, right, top),
-    }
+    return (
+        db.Box(left, bottom, left + width, top),
+        db.Box(left, bottom, right, bottom + width),
+        db.Box(right - width, bottom, right, top),
+        db.Box(left, top - width, right, top),
+    )
 
 
 def _is_frame(polygon: db.Polygon, params: SealRingParams) -> bool:
     outside = polygon.bbox()
     if (outside.width(), outside.height()) != (params.die_width, params.die_height):
         return False
-    inside = outside.enlarged(-params.ring_width, -params.ring_width)
+    inside = outside.enlarged(-params.ring_width)
     return (db.Region(polygon) ^ (db.Region(outside) - db.Region(inside))).is_empty()

@@ -53,8 +53,8 @@ def eroded(region: db.Region, width: int, height: int) -> db.Region:
     size asked for fits into a rectilinear region.
     """
     whole = region.bbox()
-    blocked = db.Region(whole.enlarged(1, 1)) - region
-    return db.Region(whole) - blocked.minkowski_sum(db.Box(-width, -height, 0, 0))
+    blocked = db.Region(whole.enlarged(1)) - region
+    return db.Region(whole) - blocked.minkowski_sum(db.Box(db.Point(-width, -height), db.Point()))
 
 
 def fits(region: db.Region, width: int, height: int) -> bool:
@@ -66,7 +66,8 @@ def opened(region: db.Region, width: int, height: int) -> db.Region:
     """The parts of the region that boxes of that size (dbu) within it cover."""
     if region.is_empty():
         return db.Region()
-    return eroded(region, width - 1, height - 1).minkowski_sum(db.Box(0, 0, width - 1, height - 1)).merged()
+    corners = eroded(region, width - 1, height - 1)
+    return corners.minkowski_sum(db.Box(db.Point(), db.Point(width - 1, height - 1))).merged()
 
 
 def covered(cuts: db.Region, polygon: db.Polygon) -> list[db.Box]:

@@ -74,22 +74,18 @@ def _cross_in(polygon: db.Polygon, params: StructureParams) -> bool:
     corners = {(point.x, point.y) for point in polygon.each_point_hull()}
     # The crossing is where four inner corners are the corners of a square.
     return any(
-        {(x + side, y), (x, y + side), (x + side, y + side)} <= corners
+        corners.issuperset({(x + side, y), (x, y + side), (x + side, y + side)})
         and _has_four_arms(polygon, db.Box(x, y, x + side, y + side))
         for x, y in corners
     )
 
 
 def _has_four_arms(polygon: db.Polygon, crossing: db.Box) -> bool:
-    arms = separate_polygons(db.Region(polygon) - db.Region(crossing))
-    feet = [
-        db.Box(crossing.left - 1, crossing.bottom, crossing.left, crossing.top),
-        db.Box(crossing.right, crossing.bottom, crossing.right + 1, crossing.top),
-        db.Box(crossing.left, crossing.bottom - 1, crossing.right, crossing.bottom),
-        db.Box(crossing.left, crossing.top, crossing.right, crossing.top + 1),
-    ]
-    at = [{number for number, arm in enumerate(arms) if _covers(arm, foot)} for foot in feet]
-    return len(arms) == 4 and all(at) and len(set().union(*at)) == 4 and _covers(polygon, crossing)
+    """Whether one arm leaves each side of the crossing, as wide as that side."""
+    if len(separate_polygons(db.Region(polygon) - db.Region(crossing))) != 4:
+        return False
+    within = db.Region(crossing).edges().inside_part(db.Region(polygon))
+    return within.length() == crossing.perimeter() and _covers(polygon, crossing)
 
 
 def _covers(polygon: db.Polygon, box: db.Box) -> bool:
@@ -177,9 +173,9 @@ def _groups(near: Mapping[int, set[int]]) -> list[set[int]]:
 def _is_long_path(
     group: set[int], near: Mapping[int, set[int]], pieces: list[db.Polygon], params: StructureParams
 ) -> bool:
-    contacts = sum(len(near[one]) for one in group) // 2
+    ends = sum(len(near[one]) for one in group)
     # Connected, without a branch and with two ends: a path.
-    if contacts < params.count or contacts != len(group) - 1 or any(len(near[one]) > 2 for one in group):
+    if ends < 2 * params.count or ends != 2 * (len(group) - 1) or any(len(near[one]) > 2 for one in group):
         return False
     for one in group:
         box = pieces[one].bbox()
@@ -360,7 +356,7 @@ def _serpentine_in(region: db.Region, params: StructureParams) -> bool:
     ends: dict[int, list[db.Box]] = defaultdict(list)
     links = 0
     for turn in turns:
-        near = [number for number, run in enumerate(runs) if turn.bbox().touches(run) and _meets(turn, run)]
+        near = [number for number, run in enumerate(runs) if _meets(turn, run)]
         if len(near) > 2:
             return False
         if len(near) == 2:
@@ -371,16 +367,15 @@ def _serpentine_in(region: db.Region, params: StructureParams) -> bool:
 
 
 def _meets(turn: db.Polygon, run: db.Box) -> bool:
-    return not (db.Region(turn) & db.Region(run.enlarged(1, 1))).is_empty()
+    return not db.Region(turn).interacting(db.Region(run)).is_empty()
 
 
 def _passes(run: db.Box, turns: list[db.Box]) -> bool:
     """Whether the turns are at different ends of a run along y."""
     if len(turns) == 1:
         return True
-    low, *others = sorted(turns, key=lambda box: box.bottom)
     middle = run.center().y
-    return len(others) == 1 and low.top <= middle <= others[0].bottom
+    return len(turns) == 2 and min(one.top for one in turns) <= middle <= max(one.bottom for one in turns)
 
 
 def _serpentine(params: StructureParams, bench: Bench, count: int | None = None, length: int | None = None) -> Shapes:

@@ -70,7 +70,6 @@ class _Wires:
     """The given nets by one reading of corners. Raises ValueError where a point is not on exactly one."""
 
     nets: Nets
-    params: LabelsParams
 
     def number(self, net: NetLabel) -> int:
         layer = net.wire if net.on is None else net.on
@@ -100,12 +99,11 @@ class Labels:
     params_model = LabelsParams
 
     def check(self, view: LayoutView, params: LabelsParams) -> Verdict:
-        readings = _readings(start_of(view), params)
+        # Labels that are on one net where corners keep nets apart are on one net where they join them.
+        wires = _Wires(Connectivity(start_of(view)).separate)
         before, after = labels_of(start_of(view)), labels_of(view)
         new = sorted((after - before).elements())
-        places = {
-            net: [label for label in new if all(one.is_on(label, net) for one in readings)] for net in params.nets
-        }
+        places = {net: [label for label in new if wires.is_on(label, net)] for net in params.nets}
         used = Counter(label for labels in places.values() for label in labels)
         return Verdict.of(
             *shape_findings(
@@ -114,7 +112,11 @@ class Labels:
             *(self._label("is gone from its place", label, view) for label in sorted(before - after)),
             *(self._label("names none of the wires", label, view) for label in new if not used[label]),
             *(self._count(net, len(labels), view) for net, labels in places.items()),
-            *(finding for layer in sorted(params.pin_layers) for finding in self._pins(view, layer, params, places)),
+            *(
+                finding
+                for layer in sorted(params.pin_layers)
+                for finding in self._pins(view, layer, params, wires, places)
+            ),
         )
 
     def _label(self, what: str, label: Label, view: LayoutView) -> Finding:
@@ -129,7 +131,12 @@ class Labels:
         return Finding(rule=self.name, message=message, layer=net.layer, measured=count, required=1)
 
     def _pins(
-        self, view: LayoutView, layer: Layer, params: LabelsParams, places: Mapping[NetLabel, list[Label]]
+        self,
+        view: LayoutView,
+        layer: Layer,
+        params: LabelsParams,
+        wires: _Wires,
+        places: Mapping[NetLabel, list[Label]],
     ) -> list[Finding]:
         given, now = start_of(view).region(layer), view.region(layer)
         gone = given - now
@@ -137,11 +144,10 @@ class Labels:
             message = f"{view.describe(layer)}: a pin that was given is gone"
             return [Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(gone.bbox()))]
         pins = separate_polygons(now - given)
-        findings = [one for pin in pins if (one := self._size(view, layer, pin, params.min_pin)) is not None]
-        nets = _readings(start_of(view), params)[0]
+        findings = [self._size(view, layer, pin, params.min_pin) for pin in pins if not _is_large(pin, params.min_pin)]
         left = list(pins)
         for net in (one for one in params.nets if one.pin == layer):
-            wire = nets.region(net)
+            wire = wires.region(net)
             right = [
                 pin
                 for pin in left
@@ -159,16 +165,13 @@ class Labels:
             findings.append(Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(pin.bbox())))
         return findings
 
-    def _size(self, view: LayoutView, layer: Layer, pin: db.Polygon, least: int) -> Finding | None:
-        box = pin.bbox()
-        if pin.is_box() and min(box.width(), box.height()) >= least:
-            return None
+    def _size(self, view: LayoutView, layer: Layer, pin: db.Polygon, least: int) -> Finding:
         message = f"{view.describe(layer)}: a pin must be a rectangle of at least {least} x {least} dbu"
-        return Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(box))
+        return Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(pin.bbox()))
 
     def witness(self, params: LabelsParams, bench: Bench) -> Drawing:
         """Raises ValueError for points that mark no net, or one net twice for one text."""
-        for one in _readings(Edit(bench, ()).view, params):
+        for one in _readings(Edit(bench, ()).view):
             keys = Counter((net.layer, net.text, one.number(net)) for net in params.nets)
             for (_, text, _), times in keys.items():
                 if times > 1:
@@ -177,7 +180,7 @@ class Labels:
 
     def negatives(self, params: LabelsParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         given, solved = Edit(bench, ()), Edit(bench, bench.solution)
-        (nets, *_) = _readings(given.view, params)
+        (nets, *_) = _readings(given.view)
         named = [Named(net.text, net.layer, net.pin, nets.region(net)) for net in params.nets]
         count, old = len(solved.labels), {one.id for one in given.labels}
         return {
@@ -192,11 +195,16 @@ class Labels:
         return REDRAWN
 
 
-def _readings(start: LayoutView, params: LabelsParams) -> tuple[_Wires, ...]:
+def _is_large(pin: db.Polygon, least: int) -> bool:
+    box = pin.bbox()
+    return pin.is_box() and min(box.width(), box.height()) >= least
+
+
+def _readings(start: LayoutView) -> tuple[_Wires, ...]:
     """The given nets with corner contacts apart, and joined where that makes a difference."""
     connectivity = Connectivity(start)
     apart, joined = connectivity.separate, connectivity.joined
-    return tuple(_Wires(one, params) for one in ((apart,) if joined is apart else (apart, joined)))
+    return tuple(_Wires(one) for one in ((apart,) if joined is apart else (apart, joined)))
 
 
 CHECKER = Labels()

@@ -63,7 +63,9 @@ def groups_of(view: LayoutView) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=sorted))
 
 
-def net_findings(connectivity: Connectivity, rule: str, groups: Sequence[Group], *, floating: bool) -> list[Finding]:
+def net_findings(
+    connectivity: Connectivity, rule: str, groups: Sequence[Group], *, floating: bool = False
+) -> list[Finding]:
     """Pins that are on no shape, pins of a group that are not connected, groups that are; nets without a pin, too,
     unless they may be (``floating``).
 

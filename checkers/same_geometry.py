@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import klayout.db as db
 from hypothesis.strategies import SearchStrategy
-from iclayout_checkers.given import drawn_layers, label_findings, shape_findings
+from iclayout_checkers.given import label_findings, shape_findings
 from iclayout_checkers.given_layouts import Edit, changed_labels, changed_shapes, differs, without_solution
 from iclayout_checkers.hierarchy_layouts import Demands, changed_hierarchy
 from iclayout_checkers.layouts import LayerRefs, separate_polygons
@@ -73,24 +73,25 @@ class SameGeometry:
             *self._hierarchy(view, params),
         )
 
-    def _hierarchy(self, view: LayoutView, params: SameGeometryParams) -> list[Finding | None]:
+    def _hierarchy(self, view: LayoutView, params: SameGeometryParams) -> Iterator[Finding]:
         placed = [view.cell, *(view.layout.cell(index) for index in view.cell.called_cells())]
         depth = view.cell.hierarchy_levels()
         shapes = sum(_shapes_of(view.layout, cell) for cell in placed)
         instances = sum(1 for cell in placed for _ in cell.each_inst())
-        return [
-            *self._useless_cells(view),
-            self._limited("shape(s) drawn", shapes, params.max_shapes),
-            self._limited("instance(s) and array(s)", instances, params.max_instances),
-            self._limited("level(s) of cells below", depth, params.max_depth),
-            None if depth >= params.min_depth else self._wrong(f"{depth} level(s) of cells below", params.min_depth),
-            self._placements(view, params),
-            *(self._in_top(view, layer) for layer in params.not_in_top),
-        ]
+        yield from self._useless_cells(view)
+        if params.max_shapes is not None and shapes > params.max_shapes:
+            yield self._too_many("shape(s) drawn", shapes, params.max_shapes)
+        if params.max_instances is not None and instances > params.max_instances:
+            yield self._too_many("instance(s) and array(s)", instances, params.max_instances)
+        if params.max_depth is not None and depth > params.max_depth:
+            yield self._too_many("level(s) of cells below", depth, params.max_depth)
+        if depth < params.min_depth:
+            yield self._wrong(f"{depth} level(s) of cells below", params.min_depth)
+        yield from self._placements(view, params)
+        for layer in params.not_in_top:
+            yield from self._in_top(view, layer)
 
-    def _limited(self, what: str, found: int, most: int | None) -> Finding | None:
-        if most is None or found <= most:
-            return None
+    def _too_many(self, what: str, found: int, most: int) -> Finding:
         message = f"{found} {what}, at most {most} allowed"
         return Finding(rule=self.name, message=message, measured=found, required=most)
 
@@ -110,28 +111,27 @@ class SameGeometry:
             findings.append(Finding(rule=self.name, message=message))
         return findings
 
-    def _placements(self, view: LayoutView, params: SameGeometryParams) -> Finding | None:
-        if params.cell is None or params.count is None:
-            return None
+    def _placements(self, view: LayoutView, params: SameGeometryParams) -> Iterator[Finding]:
+        if params.cell is None:
+            return
         placements, cell = Placements(view.layout, view.cell), view.layout.cell(params.cell)
-        index = None if cell is None else cell.cell_index()
-        count = 0 if index is None else placements.counts.get(index, 0)
+        index = -1 if cell is None else cell.cell_index()
+        count = placements.counts.get(index, 0)
         required = f"exactly {params.count} required"
-        if index is None or count != params.count:
+        if count != params.count:
             message = f"cell {params.cell} is placed {count} time(s), {required}"
-            return Finding(rule=self.name, message=message, measured=count, required=params.count)
-        alone = _drawing_alone(view, cell, placements.distinct(count + 1)[index])
+            yield Finding(rule=self.name, message=message, measured=count, required=params.count)
+            return
+        alone = _drawing_alone(view, cell, placements.distinct(count)[index])
         if alone < count:
             message = f"{alone} placement(s) of cell {params.cell} draw what nothing else draws, {required}"
-            return Finding(rule=self.name, message=message, measured=alone, required=params.count)
-        return None
+            yield Finding(rule=self.name, message=message, measured=alone, required=params.count)
 
-    def _in_top(self, view: LayoutView, layer: Layer) -> Finding | None:
+    def _in_top(self, view: LayoutView, layer: Layer) -> Iterator[Finding]:
         index = view.layout.find_layer(layer.layer, layer.datatype)
-        if index is None or all(shape.is_text() for shape in view.cell.shapes(index).each()):
-            return None
-        message = f"{view.describe(layer)}: cell {view.cell.name} draws on it itself"
-        return Finding(rule=self.name, message=message, layer=layer)
+        if index is not None and any(not shape.is_text() for shape in view.cell.shapes(index).each()):
+            message = f"{view.describe(layer)}: cell {view.cell.name} draws on it itself"
+            yield Finding(rule=self.name, message=message, layer=layer)
 
     def witness(self, params: SameGeometryParams, bench: Bench) -> Drawing:
         """Raises ValueError for a given layout that is as asked for."""
@@ -183,17 +183,15 @@ def _drawing_alone(view: LayoutView, cell: db.Cell, places: frozenset[Placement]
     rest = view.layout.dup()
     emptied = rest.cell(cell.name)
     emptied.clear()
-    for layer in drawn_layers(view):
-        index = view.layout.find_layer(layer.layer, layer.datatype)
-        if index is None:
-            continue
+    for layer in view.drawn_layers:
+        index = view.layout.layer(layer.layer, layer.datatype)
         own = db.Region(cell.begin_shapes_rec(index)).merged()
         copies = {place: own.transformed(_trans(place)) for place in places}
         together = db.Region()
         for copy in copies.values():
             together += copy
-        others = together.merged(False, 2) + db.Region(rest.cell(view.cell.name).begin_shapes_rec(index))
-        alone |= {place for place, copy in copies.items() if (copy - others).area() > 0}
+        others = together.merged(2) + db.Region(rest.cell(view.cell.name).begin_shapes_rec(index))
+        alone |= {place for place, copy in copies.items() if (copy - others).area()}
     return len(alone)
 
 
