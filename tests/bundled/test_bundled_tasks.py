@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from pydantic import BaseModel
@@ -22,10 +22,16 @@ from pytest_iclayout.technology.layers import Layer
 FACTS = Path(__file__).parents[3] / "shared" / "reference" / "layout_task_facts.csv"
 BUNDLED_TIERS = (1, 2, 3, 4, 5)
 
+Found = TypeVar("Found")
+
 TERMINAL = re.compile(r"(\w+)@(\d+/\d+)\((-?\d+),(-?\d+),(-?\d+),(-?\d+)\)")
 LENGTH = re.compile(r"(\d+) dbu(²?) (?:\(|= )([\d.]+) µm(²?)")
 NUMBER_WORDS = {1: "one", 2: "two", 3: "three"}
 JUDGED_BY_RULES = ("drc_clean", "generator")
+JUDGED_BY_EVERY_RULE = ("drc_repair", "frozen_edit")
+"""Checkers that hold a given layout to the whole rule set, which the context of every task lists."""
+JUDGED_AT_POINTS = ("frozen_edit", "labels", "net_trace_connected", "net_trace_extent", "net_trace_isolated")
+"""Checkers that take points, of the nets they look up or of the areas that may change."""
 WITHOUT_EFFECT = {("t3_gen_test_vdp", "count")}
 """Published parameters that the checker takes no notice of."""
 ON_ANY_LAYER = ("array_pitch", "compound_cell", "net_trace_connected", "net_trace_extent", "net_trace_isolated")
@@ -50,22 +56,28 @@ def told_of(task: Task) -> str:
     return " ".join(" ".join([task.spec.prompt, *task.spec.refinement]).split())
 
 
-def layers_in(value: Any) -> Iterator[Layer]:
-    if isinstance(value, Layer):
+def all_in(value: Any, kind: type[Found]) -> Iterator[Found]:
+    """Whatever of a kind a value holds, at any depth."""
+    if isinstance(value, kind):
         yield value
     elif isinstance(value, BaseModel):
         for key in type(value).model_fields:
-            yield from layers_in(getattr(value, key))
+            yield from all_in(getattr(value, key), kind)
     elif isinstance(value, tuple):
         for one in value:
-            yield from layers_in(one)
+            yield from all_in(one, kind)
 
 
 def judged_layers(task: Task) -> set[Layer]:
-    """Those of the parameters, the conductors that a cut of them joins, and what a generator is to draw."""
-    layers = set(layers_in(task.oracle.params))
+    """Those of the parameters, the conductors that a cut of them joins, and what is to be drawn.
+
+    The last for a generator, and for a layout that is to be kept: there, no parameter names a layer.
+    """
+    layers = set(all_in(task.oracle.params, Layer))
     if task.spec.checker.name == "generator":
         layers |= {command.layer for command in task.oracle.witness() if isinstance(command, cmd.AddRect)}
+    if task.spec.checker.name == "same_geometry":
+        layers |= set(all_in(task.oracle.bench.start, Layer))
     if task.spec.checker.name in ("contact_stack", "via_chain"):
         params = task.oracle.params
         for one in task.technology.connections:
@@ -139,8 +151,9 @@ def test_prompt_states_every_limit_of_its_checker(bundled_task):
 
 
 def test_prompt_states_every_point_of_its_checker(bundled_task):
-    points = [value for _, value in bundled_task.oracle.params if isinstance(value, Point)]
-    assert bool(points) == bundled_task.spec.checker.name.startswith("net_trace")
+    """Those of terminals are the subject of a test of their own."""
+    points = list(all_in(tuple(value for key, value in bundled_task.oracle.params if key != "intent"), Point))
+    assert points or bundled_task.spec.checker.name not in JUDGED_AT_POINTS
     for point in points:
         assert f"({point.x}, {point.y})" in prompt_of(bundled_task)
 
@@ -181,8 +194,8 @@ def test_prompt_states_where_terminals_are(bundled_task):
 def test_prompt_states_the_rules_of_the_layers_that_must_be_drawn(bundled_task):
     """Only for tasks that are judged by rules; the others say that rules do not decide them."""
     prompt = prompt_of(bundled_task)
-    if bundled_task.spec.checker.name == "drc_repair":
-        # Which rules those are that the given layout breaks is a part of the task.
+    if bundled_task.spec.checker.name in JUDGED_BY_EVERY_RULE:
+        # Which rules those are that the given layout breaks, or that a change may, is a part of the task.
         assert "breaks none of the design rules" in prompt
         return
     checker = bundled_task.spec.checker

@@ -61,6 +61,7 @@ def test_record_says_everything_of_a_trial(solve, records):
             "artifact",
             "artifact_sha256",
             "transcript",
+            "task_digest",
         )
     }
     assert record == {
@@ -85,6 +86,7 @@ def test_record_says_everything_of_a_trial(solve, records):
         "technology": "sky130",
         "rule_set": "published",
         "checker": "rect_present",
+        "parameters": None,
         "max_iterations": 4,
         "follow_ups_given": 0,
         "commands": 2,
@@ -96,6 +98,7 @@ def test_record_says_everything_of_a_trial(solve, records):
     assert 0 <= variable["wall_ms"] < 60_000
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", variable["started_at"])
     assert re.fullmatch(r"[0-9a-f]{32}", variable["run_id"])
+    assert re.fullmatch(r"[0-9a-f]{64}", variable["task_digest"])
     assert {"pytest-iclayout", "klayout", "gdstk", "pydantic", "pytest", "python"} <= set(variable["engines"])
 
 
