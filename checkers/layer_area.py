@@ -134,6 +134,8 @@ def _too_small(layer: Layer, least: int) -> dict[str, SearchStrategy[Drawing]]:
         ),
         "enough_only_as_a_bounding_box": width.map(lambda width: _polygon(layer, _triangle(least, width))),
     }
+    if least > 2:
+        found["half_a_dbu_short"] = width.map(lambda width: _and_a_half(layer, least - 1, width))
     side = isqrt(least) + 1
     if 4 * (side - 1) < least:
         found["enough_only_with_the_hole_of_a_ring"] = st.just(_ring(layer, side))
@@ -142,7 +144,7 @@ def _too_small(layer: Layer, least: int) -> dict[str, SearchStrategy[Drawing]]:
 
 def _too_large(layer: Layer, most: int) -> dict[str, SearchStrategy[Drawing]]:
     width = _widths(most + 1)
-    return {
+    found: dict[str, SearchStrategy[Drawing]] = {
         "one_dbu_too_much": width.map(lambda width: _polygon(layer, polygon_of_area(most + 1, width))),
         "one_dbu_too_much_in_two_pieces": width.map(lambda width: _two_pieces(layer, most + 1, width)),
         "one_dbu_too_much_with_what_an_instance_holds": width.map(
@@ -155,6 +157,9 @@ def _too_large(layer: Layer, most: int) -> dict[str, SearchStrategy[Drawing]]:
             )
         ),
     }
+    if most > 1:
+        found["half_a_dbu_too_much"] = width.map(lambda width: _and_a_half(layer, most, width))
+    return found
 
 
 def _widths(area: int) -> SearchStrategy[int]:
@@ -172,6 +177,12 @@ def _triangle(area: int, width: int) -> Points:
     width = min(width, area)
     height = -(-area // width)
     return [(0, 0), (width, 0), (0, height)]
+
+
+def _and_a_half(layer: Layer, area: int, width: int) -> Drawing:
+    """Half a dbu² more than ``area``, which is 2 dbu² or more; 1.5 dbu² of it are a triangle apart."""
+    sketch = Sketch().polygon(layer, polygon_of_area(area - 1, width))
+    return sketch.polygon(layer, [(-9, 0), (-6, 0), (-9, 1)]).drawing
 
 
 def _ring(layer: Layer, side: int) -> Drawing:

@@ -71,6 +71,14 @@ def test_corner_contact_counts_two_even_where_a_path_makes_it() -> None:
     assert judge(sketch, "shape_count:layer=68/20,exact=2").ok
 
 
+@pytest.mark.parametrize("second", [(200, 200, 400, 400), (200, -200, 400, 0)], ids=["above", "below"])
+def test_shapes_that_touch_in_a_corner_are_measured_one_by_one(second: tuple[int, int, int, int]) -> None:
+    """Joined at the corner they would be one shape that is no rectangle."""
+    sketch = squares(1).rect(MET1, *second)
+    assert judge(sketch, "shape_count:layer=68/20,exact=2,width=200,height=200").ok
+    assert not judge(sketch, "shape_count:layer=68/20,exact=2,width=200,height=201").ok
+
+
 def test_shapes_of_instances_count_each_time_they_are_placed() -> None:
     sketch = (
         Sketch().include(Sketch("part").rect(MET1, 0, 0, 200, 200)).place("part").place("part", 300).place("part", 600)
