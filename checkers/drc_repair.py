@@ -66,7 +66,7 @@ class DrcRepair:
 
     def _too_large(self, view: LayoutView, params: DrcRepairParams) -> Finding | None:
         allowed, box = extent(start_of(view)).enlarged(params.margin), extent(view)
-        if box.inside(allowed):
+        if box.empty() or box.inside(allowed):
             return None
         message = f"the layout covers {Rect.from_db(box)}, no more than {Rect.from_db(allowed)} is allowed"
         return Finding(rule=self.name, message=message, place=Rect.from_db(box))

@@ -96,13 +96,27 @@ def box_forms(rect: Rect) -> Iterator[str]:
     yield f"({left},{bottom})to({right},{top})"
 
 
+OWN_PLACES = {
+    "t3_drc_repair_notch": {Rect.of(460, 300, 540, 900)},  # the notch, which the prompt names and filling mends
+}
+"""Rectangles of witnesses that are the task's own question."""
+
+
+def stated(task: Task) -> str:
+    """What the task itself gives as data: terminals and other parameters, and the layout to begin with."""
+    parameters = task.oracle.params.model_dump_json()
+    return "\n".join([parameters, *(json.dumps(cmd.dump_command(one)) for one in task.oracle.bench.start)])
+
+
 def witness_forms(task: Task) -> Iterator[str]:
     """The commands of the witness as JSON and the coordinates in them, less those that the task itself states."""
-    intent = task.spec.intent
-    stated = {one.region for net in intent.nets for one in net.terminals} if intent else set()
+    given = stated(task)
+    own = OWN_PLACES.get(task.id, set())
     for command in task.oracle.witness():
         yield json.dumps(cmd.dump_command(command))
-        if isinstance(command, cmd.AddRect) and command.rect not in stated:
+        if isinstance(command, cmd.AddRect):
+            if command.rect in own or any(told(given, form) for form in box_forms(command.rect)):
+                continue
             yield from box_forms(command.rect)
         elif isinstance(command, (cmd.AddPolygon, cmd.AddPath)):
             points = [(point.x, point.y) for point in command.points]
@@ -128,7 +142,8 @@ def judging_forms(task: Task) -> Iterator[str]:
 
 
 def leaks(task: Task, texts: list[str]) -> list[str]:
-    forms = [*witness_forms(task), *judging_forms(task)]
+    given = stated(task)
+    forms = [*witness_forms(task), *(form for form in judging_forms(task) if not told(given, form))]
     return [form for form in forms for text in texts if told(text, form)]
 
 
