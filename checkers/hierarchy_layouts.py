@@ -63,7 +63,7 @@ def changed_hierarchy(bench: Bench, demands: Demands) -> dict[str, SearchStrateg
         found["one_copy_drawn_flat"] = [(*solution, *_one_flat(solved, one)) for one in named]
         found["cell_of_another_name"] = _renamed(solution, demands.cell)
     if (demands.cell is not None or demands.min_depth > 0) and not _has_labels_below(solved):
-        found["flat"] = [(*solution, *_flattened(solved))]
+        found["drawn_flat"] = [(*solution, *_flattened(solved))]
     found["shape_in_top"] = [
         (*solution, rect(layer, box)) for layer, box in _pieces(solved) if layer in demands.not_in_top
     ]

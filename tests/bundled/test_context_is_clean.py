@@ -98,6 +98,7 @@ def box_forms(rect: Rect) -> Iterator[str]:
 
 OWN_PLACES = {
     "t3_drc_repair_notch": {Rect.of(460, 300, 540, 900)},  # the notch, which the prompt names and filling mends
+    "t5_drc_repair_block": {Rect.of(6950, 1400, 7050, 2500)},  # a notch, which the rules report and filling mends
 }
 """Rectangles of witnesses that are the task's own question."""
 
@@ -108,9 +109,9 @@ def stated(task: Task) -> str:
     return "\n".join([parameters, *(json.dumps(cmd.dump_command(one)) for one in task.oracle.bench.start)])
 
 
-def witness_forms(task: Task) -> Iterator[str]:
+def witness_forms(task: Task, given: str = "") -> Iterator[str]:
     """The commands of the witness as JSON and the coordinates in them, less those that the task itself states."""
-    given = stated(task)
+    given = given or stated(task)
     own = OWN_PLACES.get(task.id, set())
     for command in task.oracle.witness():
         yield json.dumps(cmd.dump_command(command))
@@ -120,6 +121,8 @@ def witness_forms(task: Task) -> Iterator[str]:
             yield from box_forms(command.rect)
         elif isinstance(command, (cmd.AddPolygon, cmd.AddPath)):
             points = [(point.x, point.y) for point in command.points]
+            if told(given, json.dumps([{"x": x, "y": y} for x, y in points])):
+                continue
             yield json.dumps([{"x": x, "y": y} for x, y in points])
             yield ",".join(f"({x},{y})" for x, y in points)
             yield ";".join(f"{x},{y}" for x, y in points)
@@ -141,9 +144,10 @@ def judging_forms(task: Task) -> Iterator[str]:
             yield line.strip()
 
 
-def leaks(task: Task, texts: list[str]) -> list[str]:
-    given = stated(task)
-    forms = [*witness_forms(task), *(form for form in judging_forms(task) if not told(given, form))]
+def leaks(task: Task, texts: list[str], drawn: str = "") -> list[str]:
+    """``drawn``: what the agent drew itself, and may be told of."""
+    given = stated(task) + drawn
+    forms = [*witness_forms(task, given), *(form for form in judging_forms(task) if not told(given, form))]
     return [form for form in forms for text in texts if told(text, form)]
 
 
@@ -157,7 +161,8 @@ def test_context_holds_neither_the_witness_nor_how_it_is_judged(bundled_task):
 def test_feedback_to_mock_holds_neither_the_witness_nor_how_it_is_judged(bundled_task):
     texts = feedback_texts(bundled_task, MockAgent())
     assert len(texts) == 2 * (len(scripts()[bundled_task.id]) - 1)
-    assert leaks(bundled_task, texts) == []
+    played = json.dumps([command for turn in scripts()[bundled_task.id] for command in turn.commands])
+    assert leaks(bundled_task, texts, played) == []
 
 
 def test_feedback_on_an_empty_layout_holds_neither_the_witness_nor_how_it_is_judged(bundled_task):
