@@ -114,14 +114,7 @@ def read_report(path: Path) -> Report:
     Raises ReportError for a file that is missing, cut off or something else: a report that cannot be
     read in full says nothing about its layout.
     """
-    import klayout.rdb as rdb
-
-    report = rdb.ReportDatabase("")
-    try:
-        report.load(str(path))
-    except RuntimeError as error:
-        reason = str(error).removesuffix(" in ReportDatabase.load")
-        raise ReportError(f"{path}: not a complete report database ({reason})") from error
+    report = _load(path)
     items: dict[int, list[ReportItem]] = {}
     for item in report.each_item():
         items.setdefault(item.category_id(), []).append(_read_item(item, report))
@@ -138,6 +131,29 @@ def read_report(path: Path) -> Report:
             for name, category in _walk(report.each_category(), "")
         ),
     )
+
+
+def count_items(path: Path) -> dict[str, int]:
+    """:attr:`Report.counts` of a report database, without its markers. Raises ReportError as :func:`read_report`."""
+    report = _load(path)
+    counts: dict[str, int] = {}
+    for name, category in _walk(report.each_category(), ""):
+        # A category's own count holds those of the categories within it.
+        below = sum(one.num_items() for one in category.each_sub_category())
+        counts[name] = counts.get(name, 0) + category.num_items() - below
+    return counts
+
+
+def _load(path: Path) -> rdb.ReportDatabase:
+    import klayout.rdb as rdb
+
+    report = rdb.ReportDatabase("")
+    try:
+        report.load(str(path))
+    except RuntimeError as error:
+        reason = str(error).removesuffix(" in ReportDatabase.load")
+        raise ReportError(f"{path}: not a complete report database ({reason})") from error
+    return report
 
 
 def _walk(categories: Iterable[rdb.RdbCategory], prefix: str) -> Iterator[tuple[str, rdb.RdbCategory]]:

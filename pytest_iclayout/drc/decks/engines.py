@@ -1,0 +1,92 @@
+"""Which KLayout application runs decks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from shutil import which
+
+from pydantic import BaseModel, ConfigDict
+
+INSTALL = "install one: apt-get install klayout (Debian, Ubuntu), or a package of https://www.klayout.de/build.html"
+_OLDEST = (0, 28)
+
+
+class EngineUnavailable(RuntimeError):
+    """No KLayout application that runs decks; the message says what was looked for and how to install one."""
+
+
+class Engine(BaseModel):
+    """A program that runs DRC decks: ``kind`` is ``strmrun`` or ``klayout``, ``version`` KLayout's."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    program: str
+    version: str
+
+    def server_command(self, script: Path, jobs_fd: int, done_fd: int, children: int) -> list[str]:
+        settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}")
+        if self.kind == "strmrun":
+            return [self.program, str(script), *(word for one in settings for word in ("-v", one))]
+        return [self.program, "-b", "-r", str(script), *(word for one in settings for word in ("-rd", one))]
+
+    def plain_command(self, deck: Path, layout: Path, report: Path) -> list[str]:
+        """One run as one process: what the server is measured against."""
+        settings = (f"input={layout}", f"output={report}")
+        if self.kind == "strmrun":
+            return [self.program, str(deck), *(word for one in settings for word in ("-v", one))]
+        return [self.program, "-b", "-r", str(deck), *(word for one in settings for word in ("-rd", one))]
+
+
+def find_engines() -> tuple[Engine, ...]:
+    """All that are installed and new enough, the fastest first: strmrun has no windows to prepare."""
+    return _found(os.environ.get("PATH", ""))
+
+
+def find_engine() -> Engine:
+    """The fastest. Raises EngineUnavailable."""
+    engines = find_engines()
+    if not engines:
+        raise EngineUnavailable(
+            f"no KLayout application {'.'.join(map(str, _OLDEST))} or newer on PATH (looked for strmrun and klayout; "
+            f"the Python module has no DRC language); {INSTALL}"
+        )
+    return engines[0]
+
+
+@cache
+def _found(path: str) -> tuple[Engine, ...]:
+    found = []
+    for kind, arguments in (("strmrun", ["--version"]), ("klayout", ["-b", "-v"])):
+        program = which(kind, path=path)
+        version = program and _version(program, arguments)
+        if program and version and tuple(map(int, version.split(".")[:2])) >= _OLDEST:
+            found.append(Engine(kind=kind, program=program, version=version))
+    return tuple(found)
+
+
+def _version(program: str, arguments: Sequence[str]) -> str | None:
+    try:
+        said = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    number = re.search(r"KLayout (\d+\.\d+(?:\.\d+)*)", said.stdout + said.stderr)
+    return number[1] if number else None
+
+
+def server_script() -> Path:
+    """The fork server, as a file. The package is installed unpacked, as pip does."""
+    return Path(str(resources.files(__package__) / "server.rb"))

@@ -1,0 +1,100 @@
+"""What became of one run of a deck on a layout."""
+
+from __future__ import annotations
+
+import signal
+from enum import Enum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_iclayout.drc.report import ReportError, count_items
+from pytest_iclayout.sandbox.fork_server import JobResult
+from pytest_iclayout.sandbox.policy import Limits
+
+
+class Status(str, Enum):
+    OK = "ok"
+    """The deck ran to its end and its report is whole."""
+    ERROR = "error"
+    """It did not: an exception, a status, no report, a report that cannot be read."""
+    TIMEOUT = "timeout"
+    """It used up its time, by the clock or of the processor."""
+    KILLED = "killed"
+    """A signal ended it: out of memory or of disk, a crash of the engine, a limit."""
+
+
+class Execution(BaseModel):
+    """``items`` counts the report's markers by category, the empty ones included; it is empty unless ``ok``.
+
+    ``reason`` says why an execution is not ``ok``, ``log`` is the end of what the deck printed.  ``engine`` is the
+    application's kind and version; ``batched`` tells that other layouts ran before in the same process.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Status
+    reason: str = ""
+    items: dict[str, int] = {}
+    log: str = ""
+    wall_s: float = 0
+    cpu_s: float = 0
+    engine: str = ""
+    batched: bool = False
+    cached: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.status is Status.OK
+
+    @property
+    def violated(self) -> frozenset[str]:
+        """The categories with at least one marker: the bits that verdicts compare."""
+        return frozenset(name for name, count in self.items.items() if count)
+
+
+def judge(result: JobResult, run: int, runs: int, report: Path, log: str, limits: Limits) -> tuple[Status, str, dict[str, int]]:
+    """Status, reason and counts of run number ``run`` (of ``runs``) of a child.
+
+    Good is only a child that ended by itself with status 0, said so once for each run, and left a report that
+    can be read whole.  A report of any other child says nothing.
+    """
+    if result.ended_for == "time":
+        return Status.TIMEOUT, f"did not end within {limits.wall_s:g} s", {}
+    if result.ended_for == "disk":
+        return Status.KILLED, f"wrote more than {limits.folder_bytes} bytes", {}
+    if result.ended_for is not None:
+        return Status.ERROR, "the KLayout application died while it ran this deck, twice", {}
+    if result.signal is not None:
+        return _by_signal(result, limits)
+    if result.exit != 0:
+        return Status.ERROR, _complaint(log) or f"ended with status {result.exit}", {}
+    if len(result.runs) != runs:
+        return Status.ERROR, f"ended early: {len(result.runs)} of {runs} run(s) reported", {}
+    if result.runs[run] != 0:
+        return Status.ERROR, _complaint(log) or f"ended with status {result.runs[run]}", {}
+    if report.is_symlink() or not report.is_file():
+        return Status.ERROR, "left no report at $output", {}
+    try:
+        return Status.OK, "", count_items(report)
+    except ReportError as error:
+        return Status.ERROR, str(error).replace(f"{report}: ", "the report at $output: "), {}
+
+
+def _by_signal(result: JobResult, limits: Limits) -> tuple[Status, str, dict[str, int]]:
+    assert result.signal is not None
+    if result.signal in (signal.SIGXCPU, signal.SIGKILL) and result.cpu_s >= limits.cpu_s - 0.5:
+        return Status.TIMEOUT, f"used {limits.cpu_s} s of processor time", {}
+    if result.signal == signal.SIGXFSZ:
+        return Status.KILLED, f"wrote a file of more than {limits.file_bytes} bytes", {}
+    try:
+        name = signal.Signals(result.signal).name
+    except ValueError:
+        name = f"signal {result.signal}"
+    return Status.KILLED, f"killed by {name}", {}
+
+
+def _complaint(log: str) -> str:
+    """The last line that names an error, as the engine prints them."""
+    lines = [line.strip() for line in log.splitlines() if line.lstrip().startswith("ERROR:")]
+    return lines[-1][:500] if lines else ""
