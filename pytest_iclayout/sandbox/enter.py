@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import signal
 import struct
 from collections.abc import Mapping
 from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _SECCOMP_SET_MODE_FILTER = 1
+_CAPABILITY_VERSION_3 = 0x20080522
 _LANDLOCK_RULE_PATH_BENEATH = 1
 
 
@@ -21,11 +23,16 @@ def enter(policy: Mapping[str, Any], parent: int) -> None:
     """
     for name, value in policy["rlimits"].items():
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+    # Python ignores it; a job that writes too much is to end, and not to go on with what it could not write.
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     libc = ctypes.CDLL(None, use_errno=True)
     if (user := policy.get("user")) is not None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+    elif (capset := policy.get("capset")) is not None:
+        header = struct.pack("=II", _CAPABILITY_VERSION_3, 0)
+        _call(libc, capset, header, bytes(24))
     # A change of user clears this, so it comes after.
     _checked(libc, libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0))
     if os.getppid() != parent:

@@ -56,5 +56,7 @@ def build_ruleset(version: int, readable: Iterable[Path], writable: Iterable[Pat
     rights = [(path, _READ) for path in readable] + [(path, _CHANGE & known) for path in writable]
     return Ruleset(
         attributes,
-        tuple((str(path), allowed if path.is_dir() else allowed & _OF_FILES) for path, allowed in rights if path.exists()),
+        tuple(
+            (str(path), allowed if path.is_dir() else allowed & _OF_FILES) for path, allowed in rights if path.exists()
+        ),
     )

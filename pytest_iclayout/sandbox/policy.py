@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,29 @@ class Policy(BaseModel):
                 "attributes": ruleset.attributes.hex(),
                 "rules": ruleset.rules,
             }
-        if (user := job_user()) is not None:
-            found["user"] = user
+        if self.user is not None:
+            found["user"] = self.user
+        elif os.geteuid() == 0:
+            found["capset"] = architecture.capset
         return found
+
+    @property
+    def user(self) -> int | None:
+        """The user and group that the job changes to, to whom its writable folders must belong; None for no change.
+
+        Root's jobs become nobody, unless what they must read is closed to others: an interpreter below /root, say.
+        They stay root then, without its powers.
+        """
+        if not self.contained or os.geteuid() != 0 or not all(_open_to_others(path) for path in self.readable):
+            return None
+        return _NOBODY
+
+    def job_folder(self, path: Path) -> Policy:
+        """This policy with a new folder for the job to write in. Raises OSError."""
+        path.mkdir(mode=0o700)
+        if self.user is not None:
+            os.chown(path, self.user, self.user)
+        return self.model_copy(update={"writable": (*self.writable, path)})
 
 
 class Support(BaseModel):
@@ -128,6 +149,12 @@ def support() -> Support:
     return Support(machine=machine, landlock=version, bubblewrap=which("bwrap"))
 
 
-def job_user() -> int | None:
-    """The user (and group) id that jobs change to: nobody for root, else None, as another one cannot be had."""
-    return _NOBODY if os.geteuid() == 0 else None
+def _open_to_others(path: Path) -> bool:
+    """Whether any user may read a file or folder: it, and the way to it."""
+    try:
+        mode = path.stat().st_mode
+        if not mode & stat.S_IROTH or (stat.S_ISDIR(mode) and not mode & stat.S_IXOTH):
+            return False
+        return all(above.stat().st_mode & stat.S_IXOTH for above in path.resolve().parents)
+    except OSError:
+        return True  # what is not there is nobody's

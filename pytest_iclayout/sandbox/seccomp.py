@@ -75,6 +75,7 @@ class Architecture:
     prctl: int
     prlimit64: int
     seccomp: int
+    capset: int
     clone3: int = 435
     landlock_create_ruleset: int = 444
     landlock_add_rule: int = 445
@@ -82,8 +83,12 @@ class Architecture:
 
 
 ARCHITECTURES = {
-    "x86_64": Architecture(0xC000003E, _DENIED_X86_64, clone=56, tgkill=234, prctl=157, prlimit64=302, seccomp=317),
-    "aarch64": Architecture(0xC00000B7, _DENIED_AARCH64, clone=220, tgkill=131, prctl=167, prlimit64=261, seccomp=277),
+    "x86_64": Architecture(
+        0xC000003E, _DENIED_X86_64, clone=56, tgkill=234, prctl=157, prlimit64=302, seccomp=317, capset=126
+    ),
+    "aarch64": Architecture(
+        0xC00000B7, _DENIED_AARCH64, clone=220, tgkill=131, prctl=167, prlimit64=261, seccomp=277, capset=91
+    ),
 }
 """By ``platform.machine()``."""
 

@@ -17,7 +17,7 @@ class DeckError(ValueError):
 
 
 class Deck(BaseModel):
-    """``files`` are by their path relative to the deck's folder; the script is among them, as ``name``."""
+    """``files`` are by their path relative to a common folder; the script is among them, as ``name``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,18 +30,21 @@ class Deck(BaseModel):
         return cls(name=name, files={name: text.encode() if isinstance(text, str) else text})
 
     @classmethod
-    def of_file(cls, path: Path) -> Deck:
+    def of_file(cls, path: Path, root: Path | None = None) -> Deck:
         """A deck with all that its lines ``# %include FILE`` name, and theirs.
 
-        Only files in the deck's folder and below are taken along; others are not there when the deck runs.
-        Raises DeckError.
+        They must lie below ``root``, by default the deck's folder: a deck that somebody else wrote could show any
+        file by including it.  Raises DeckError.
         """
-        folder = path.resolve().parent
+        path = path.resolve()
+        root = path.parent if root is None else root.resolve()
+        if not path.is_relative_to(root):
+            raise DeckError(f"{path}: not below the root {root}")
         files: dict[str, bytes] = {}
-        waiting = [path.resolve()]
+        waiting = [(path, "")]
         while waiting:
-            one = waiting.pop()
-            key = str(PurePosixPath(one.relative_to(folder)))
+            one, by = waiting.pop()
+            key = str(PurePosixPath(one.relative_to(root)))
             if key in files:
                 continue
             if len(files) == _MOST_FILES:
@@ -49,14 +52,14 @@ class Deck(BaseModel):
             try:
                 files[key] = one.read_bytes()
             except OSError as error:
-                if one == path.resolve():
-                    raise DeckError(f"{path}: cannot be read: {error.strerror}") from error
-                continue  # what is missing is the engine's to say
+                raise DeckError(f"{one}: cannot be read{by}: {error.strerror}") from error
             for match in _INCLUDE.finditer(files[key]):
-                included = (one.parent / match[1].decode("utf-8", "surrogateescape").strip("\"'")).resolve()
-                if included.is_relative_to(folder):
-                    waiting.append(included)
-        return cls(name=path.name, files=files)
+                name = match[1].decode("utf-8", "surrogateescape").strip("\"'")
+                included = (one.parent / name).resolve()
+                if not included.is_relative_to(root):
+                    raise DeckError(f"{one}: includes {name}, which is not below {root}; name a root above both")
+                waiting.append((included, f", which {one.name} includes"))
+        return cls(name=str(PurePosixPath(path.relative_to(root))), files=files)
 
     @property
     def digest(self) -> str:

@@ -53,7 +53,9 @@ class Execution(BaseModel):
         return frozenset(name for name, count in self.items.items() if count)
 
 
-def judge(result: JobResult, run: int, runs: int, report: Path, log: str, limits: Limits) -> tuple[Status, str, dict[str, int]]:
+def judge(
+    result: JobResult, run: int, runs: int, report: Path, log: str, limits: Limits
+) -> tuple[Status, str, dict[str, int]]:
     """Status, reason and counts of run number ``run`` (of ``runs``) of a child.
 
     Good is only a child that ended by itself with status 0, said so once for each run, and left a report that

@@ -20,7 +20,7 @@ from pytest_iclayout.drc.decks.engines import Engine, find_engine, server_script
 from pytest_iclayout.drc.decks.execution import Execution, Status, judge
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult
-from pytest_iclayout.sandbox.policy import Limits, Policy, job_user
+from pytest_iclayout.sandbox.policy import Limits, Policy
 
 _LOG_BYTES = 4000
 """How much of the end of a deck's output an execution keeps."""
@@ -102,7 +102,9 @@ class DeckPool:
             try:
                 staged = self._folder.stage_layout(layout)
             except OSError as error:
-                future.set_result(self._failed(f"the layout cannot be had: {error.strerror}: {error.filename or layout!r}"))
+                future.set_result(
+                    self._failed(f"the layout cannot be had: {error.strerror}: {error.filename or layout!r}")
+                )
                 continue
             one = _Run(deck, staged, future, keep, self._key(deck, staged))
             known = None if self._store is None or keep is not None else self._store.get(one.key)
@@ -128,12 +130,11 @@ class DeckPool:
             return
         try:
             staged = self._folder.stage_deck(deck)
-            folder = self._folder.job(next(self._numbers))
+            folder = self._folder.path / "jobs" / str(next(self._numbers))
             self._server.start()
             readable = (staged.parent, *(run.layout for run in runs), *map(Path, self._server.paths))
-            policy = self._policy.model_copy(update={"readable": readable, "writable": (folder,)})
             limits = self.limits.model_copy(update={"wall_s": self.limits.wall_s * len(runs)})
-            policy = policy.model_copy(update={"limits": limits})
+            policy = self._policy.model_copy(update={"readable": readable, "limits": limits}).job_folder(folder)
             outputs = [folder / f"report-{number}.lyrdb" for number in range(len(runs))]
             job: dict[str, Any] = {
                 "deck": str(staged),
@@ -269,13 +270,6 @@ class _WorkFolder:
 
     def deck_folder(self, deck: Deck) -> Path:
         return self.path / "decks" / deck.digest
-
-    def job(self, number: int) -> Path:
-        folder = self.path / "jobs" / str(number)
-        folder.mkdir(mode=0o700)
-        if (user := job_user()) is not None:
-            os.chown(folder, user, user)
-        return folder
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

@@ -55,6 +55,7 @@ module Policy
   SECCOMP_SET_MODE_FILTER = 1
   LANDLOCK_RULE_PATH_BENEATH = 1
   O_PATH = 0x200000
+  CAPABILITY_VERSION_3 = 0x20080522
 
   # Kernel#syscall refuses text with NUL bytes; it takes their address.
   def self.call(*arguments)
@@ -62,8 +63,10 @@ module Policy
   end
 
   def self.enter(policy, prctl)
+    trap('XFSZ', 'SYSTEM_DEFAULT')
     policy['rlimits'].each { |name, value| Process.setrlimit(name.to_sym, value, value) }
     become(policy['user']) if policy['user']
+    call(policy['capset'], [CAPABILITY_VERSION_3, 0].pack('LL'), "\0" * 24) if policy['capset']
     die_with_server(prctl)
     call(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) if policy['landlock'] || policy['seccomp']
     landlock(policy['landlock']) if policy['landlock']
