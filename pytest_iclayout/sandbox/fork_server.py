@@ -290,7 +290,7 @@ class _Tail:
     def _read(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as stream:
-            while data := stream.read1(1 << 16):
+            while data := os.read(stream.fileno(), 1 << 16):
                 self._text = (self._text + data)[-self._BYTES :]
 
     def text(self) -> str:

@@ -224,7 +224,8 @@ end
 Policy.call(PRCTL, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 GC.start
 Process.warmup if Process.respond_to?(:warmup)
-DONE.syswrite({ ready: Process.pid, paths: $LOAD_PATH }.to_json + "\n")
+libraries = $LOAD_PATH + (defined?(Gem) ? [*Gem.path, Gem.default_dir] : [])
+DONE.syswrite({ ready: Process.pid, paths: libraries.uniq }.to_json + "\n")
 
 waiting = []
 rest = +''
