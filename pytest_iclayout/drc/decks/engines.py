@@ -30,8 +30,10 @@ class Engine(BaseModel):
     program: str
     version: str
 
-    def server_command(self, script: Path, jobs_fd: int, done_fd: int, children: int) -> list[str]:
-        settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}")
+    def server_command(self, jobs_fd: int, done_fd: int, children: int, folder: Path) -> list[str]:
+        """The fork server; ``folder`` is removed when it ends."""
+        script = resources.files(__package__) / "server.rb"
+        settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}", f"folder={folder}")
         if self.kind == "strmrun":
             return [self.program, str(script), *(word for one in settings for word in ("-v", one))]
         return [self.program, "-b", "-r", str(script), *(word for one in settings for word in ("-rd", one))]
@@ -85,8 +87,3 @@ def _version(program: str, arguments: Sequence[str]) -> str | None:
         return None
     number = re.search(r"KLayout (\d+\.\d+(?:\.\d+)*)", said.stdout + said.stderr)
     return number[1] if number else None
-
-
-def server_script() -> Path:
-    """The fork server, as a file. The package is installed unpacked, as pip does."""
-    return Path(str(resources.files(__package__) / "server.rb"))

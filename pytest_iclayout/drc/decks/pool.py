@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.engines import Engine, find_engine, server_script
+from pytest_iclayout.drc.decks.engines import Engine, find_engine
 from pytest_iclayout.drc.decks.execution import Execution, Status, judge
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult
@@ -55,8 +55,9 @@ class DeckPool:
         self._policy.wire()  # says at once what cannot be had
         self._folder = _WorkFolder()
         self._numbers = itertools.count(1)
+        folder = self._folder.path
         self._server = ForkServer(
-            lambda jobs, done: self.engine.server_command(server_script(), jobs, done, self.children),
+            lambda jobs, done: self.engine.server_command(jobs, done, self.children, folder),
             self.children,
             self._folder.environment(),
         )
@@ -132,7 +133,7 @@ class DeckPool:
             staged = self._folder.stage_deck(deck)
             folder = self._folder.path / "jobs" / str(next(self._numbers))
             self._server.start()
-            readable = (staged.parent, *(run.layout for run in runs), *map(Path, self._server.paths))
+            readable = (self._folder.deck_folder(deck), *(run.layout for run in runs), *map(Path, self._server.paths))
             limits = self.limits.model_copy(update={"wall_s": self.limits.wall_s * len(runs)})
             policy = self._policy.model_copy(update={"readable": readable, "limits": limits}).job_folder(folder)
             outputs = [folder / f"report-{number}.lyrdb" for number in range(len(runs))]
