@@ -49,7 +49,10 @@ def _landlock(libc: ctypes.CDLL, rules: Mapping[str, Any]) -> None:
     attributes = bytes.fromhex(rules["attributes"])
     ruleset = _call(libc, rules["create"], attributes, len(attributes), 0)
     for path, rights in rules["rules"]:
-        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # inside bubblewrap there is less than outside
         rule = struct.pack("=Qi", rights, descriptor)
         _call(libc, rules["add"], ruleset, _LANDLOCK_RULE_PATH_BENEATH, rule, 0)
         os.close(descriptor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import threading
 import time
@@ -160,13 +161,13 @@ class ForkServer:
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            process.kill()
+            _kill(process)
             process.wait()
 
     def _end_jobs(self, process: subprocess.Popen[bytes]) -> None:
         """Close the pipe, which ends the server; not while somebody writes to it: its number may be another's soon."""
         if not self._writing.acquire(timeout=1):
-            process.kill()  # it does not read; the writer gets an error now
+            _kill(process)  # it does not read; the writer gets an error now
             self._writing.acquire()
         os.close(self._jobs_fd)
         self._jobs_fd = -1
@@ -209,7 +210,7 @@ class ForkServer:
                 continue
             else:
                 lines.close()
-                process.kill()
+                _kill(process)
                 process.wait()
                 self._take_up(process)
                 return
@@ -249,6 +250,14 @@ class ForkServer:
                 job.future.set_exception(error)
             return
         self._pump()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The server and, where there is one, the wall around it: they are one group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
 
 
 class _Lines:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_iclayout.sandbox.bubblewrap import find_bubblewrap
 from pytest_iclayout.sandbox.landlock import build_ruleset, landlock_version
 from pytest_iclayout.sandbox.seccomp import ARCHITECTURES, build_filter
 
@@ -141,12 +142,10 @@ class Support(BaseModel):
 @cache
 def support() -> Support:
     """Found out once a process."""
-    from shutil import which
-
     machine = platform.machine()
     architecture = ARCHITECTURES.get(machine)
     version = landlock_version(architecture.landlock_create_ruleset) if architecture is not None else 0
-    return Support(machine=machine, landlock=version, bubblewrap=which("bwrap"))
+    return Support(machine=machine, landlock=version, bubblewrap=find_bubblewrap())
 
 
 def _open_to_others(path: Path) -> bool:

@@ -32,11 +32,15 @@ class Engine(BaseModel):
 
     def server_command(self, jobs_fd: int, done_fd: int, children: int, folder: Path) -> list[str]:
         """The fork server; ``folder`` is removed when it ends."""
-        script = resources.files(__package__) / "server.rb"
+        script = self.server_script()
         settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}", f"folder={folder}")
         if self.kind == "strmrun":
             return [self.program, str(script), *(word for one in settings for word in ("-v", one))]
         return [self.program, "-b", "-r", str(script), *(word for one in settings for word in ("-rd", one))]
+
+    @staticmethod
+    def server_script() -> Path:
+        return Path(str(resources.files(__package__) / "server.rb"))
 
     def plain_command(self, deck: Path, layout: Path, report: Path) -> list[str]:
         """One run as one process: what the server is measured against."""

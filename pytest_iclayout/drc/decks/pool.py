@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +19,9 @@ from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.engines import Engine, find_engine
 from pytest_iclayout.drc.decks.execution import Execution, Status, judge
 from pytest_iclayout.drc.decks.store import ExecutionStore
+from pytest_iclayout.sandbox.bubblewrap import wrapped
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult
-from pytest_iclayout.sandbox.policy import Limits, Policy
+from pytest_iclayout.sandbox.policy import Limits, Policy, support
 
 _LOG_BYTES = 4000
 """How much of the end of a deck's output an execution keeps."""
@@ -55,14 +56,24 @@ class DeckPool:
         self._policy.wire()  # says at once what cannot be had
         self._folder = _WorkFolder()
         self._numbers = itertools.count(1)
-        folder = self._folder.path
         self._server = ForkServer(
-            lambda jobs, done: self.engine.server_command(jobs, done, self.children, folder),
+            self._command(),
             self.children,
             self._folder.environment(),
         )
         # Also when nobody closes the pool: the application goes with the last reference, or with the interpreter.
         self._end = weakref.finalize(self, _close, self._server, self._folder)
+
+    def _command(self) -> Callable[[int, int], list[str]]:
+        """Without a reference to the pool, which would keep it alive."""
+        engine, children, folder = self.engine, self.children, self._folder.path
+        bubblewrap = support().bubblewrap if self._sandbox else None
+
+        def command(jobs: int, done: int) -> list[str]:
+            plain = engine.server_command(jobs, done, children, folder)
+            return plain if bubblewrap is None else wrapped(bubblewrap, plain, [engine.server_script()], [folder])
+
+        return command
 
     def __enter__(self) -> DeckPool:
         return self

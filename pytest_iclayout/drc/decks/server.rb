@@ -93,6 +93,8 @@ module Policy
       File.open(path, File::RDONLY | O_PATH) do |file|
         call(rules['add'], ruleset, LANDLOCK_RULE_PATH_BENEATH, [rights, file.fileno].pack('Ql'), 0)
       end
+    rescue Errno::ENOENT
+      next # inside bubblewrap there is less than outside
     end
     call(rules['restrict'], ruleset, 0)
     IO.for_fd(ruleset).close

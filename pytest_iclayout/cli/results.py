@@ -1,0 +1,98 @@
+"""``iclayout results``: trial records as a table, or one of them whole."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_iclayout.cli.verbs import EXIT_DIFFERS, Verbs
+from pytest_iclayout.defaults import RESULTS
+
+if TYPE_CHECKING:
+    from pytest_iclayout.trial.record import TrialRecord
+
+
+def add_verb(verbs: Verbs) -> None:
+    results = verbs.add_parser(
+        "results",
+        help="show trial records as a table, or one of them whole",
+        description="Show the trial records below a folder: a line each, or with --task everything that is known of "
+        "one task's trials. Example: iclayout results .iclayout/results --outcome failed",
+    )
+    default = Path(RESULTS)
+    text = f"a folder that records were written to (default: {default} in the current folder)"
+    results.add_argument("folder", type=Path, nargs="?", default=default, metavar="DIR", help=text)
+    results.add_argument("--task", metavar="ID", help="show this task's trials whole")
+    results.add_argument("--outcome", choices=["passed", "failed", "error", "not_run"], help="only these")
+    results.add_argument("--json", action="store_true", help="print the records as one JSON array")
+    results.set_defaults(run=_results)
+
+
+def _results(options: argparse.Namespace) -> int:
+    from pytest_iclayout.trial.record import RecordError, read_record
+    from pytest_iclayout.trial.summary import TrialLine, trial_table
+
+    folder: Path = options.folder
+    if not folder.is_dir():
+        raise RecordError(f"{folder}: no folder of trial records; pytest --agent=... writes them there")
+    shown, unreadable = [], []
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            record = read_record(path)
+        except RecordError as error:
+            unreadable.append(str(error))
+            continue
+        if options.outcome in (None, record.outcome.value) and options.task in (None, record.task_id):
+            shown.append((path, record))
+    if options.json:
+        print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
+    elif not shown:
+        print("no such trial record")
+    elif options.task is not None:
+        for path, record in shown:
+            _print_whole(path, record)
+    else:
+        records = [record for _, record in shown]
+        _print_table(records)
+        lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in records]
+        print("", *trial_table(lines), sep="\n")
+    if unreadable:
+        # Last, and after the records that can be read: one damaged file does not hide the others.
+        raise RecordError("\niclayout: ".join(unreadable))
+    return 0 if shown else EXIT_DIFFERS
+
+
+def _print_table(records: list[TrialRecord]) -> None:
+    rows = [("agent", "suite", "task", "outcome", "iterations", "reason")]
+    for record in sorted(records, key=lambda one: (one.agent, one.suite, one.task_id)):
+        reason = record.reason.splitlines()[0] if record.reason else ""
+        outcome, iterations = record.outcome.value, str(record.iterations)
+        rows.append((record.agent, record.suite, record.task_id, outcome, iterations, reason))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        cells = [
+            f"{cell:>{width}}" if cell.isdigit() else f"{cell:<{width}}"
+            for cell, width in zip(row, widths, strict=False)
+        ]
+        print("  ".join([*cells, row[5]]).rstrip())
+
+
+def _print_whole(path: Path, record: TrialRecord) -> None:
+    print(f"== {record.agent} at {record.task_id} (suite {record.suite} {record.suite_version})")
+    print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
+    verdict = record.verdict
+    told = record.reason if verdict is None or verdict.ok else verdict.summary(len(verdict.findings))
+    for line in told.splitlines():
+        print(f"  {line}")
+    for line in record.traceback.splitlines():
+        print(f"  {line}")
+    if record.failed_commands:
+        print(f"{record.failed_commands} of {record.commands} commands failed; the last: {record.last_command_error}")
+    if record.final_violations is not None:
+        print(f"design-rule violations: first {record.first_proposal_violations}, final {record.final_violations}")
+    for label, name in (("layout", record.artifact), ("transcript", record.transcript), ("picture", record.picture)):
+        if name is not None:
+            print(f"{label}: {path.parent / name}")
+    print(f"record: {path}")
