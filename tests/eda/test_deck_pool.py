@@ -173,7 +173,7 @@ def test_a_killed_program_leaves_no_server_no_child_and_no_folder(tmp_path: Path
         "import sys, time\n"
         f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_deck_pool import *\n"
+        "from test_deck_pool import *\nfrom test_deck_pool import _tree\n"
         "pool = DeckPool(children=1)\n"
         "assert run_all(pool, WIDTH, [bars(200)])[0].ok\n"
         "pool.run(Deck.of_text(HEAD + 'sleep 50'), [bars(200)])\n"
