@@ -30,10 +30,9 @@ class Engine(BaseModel):
     program: str
     version: str
 
-    def server_command(self, jobs_fd: int, done_fd: int, children: int, folder: Path) -> list[str]:
-        """The fork server; ``folder`` is removed when it ends."""
+    def server_command(self, jobs_fd: int, done_fd: int, children: int) -> list[str]:
         script = self.server_script()
-        settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}", f"folder={folder}")
+        settings = (f"jobs_fd={jobs_fd}", f"done_fd={done_fd}", f"children={children}")
         if self.kind == "strmrun":
             return [self.program, str(script), *(word for one in settings for word in ("-v", one))]
         return [self.program, "-b", "-r", str(script), *(word for one in settings for word in ("-rd", one))]

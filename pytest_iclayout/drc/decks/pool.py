@@ -29,6 +29,10 @@ _BATCH = 32
 """Layouts that one child takes in turn: enough to forget the fork, few enough that a crash costs little."""
 
 
+_CLEAR_UP = 'asker=$1 folder=$2; shift 2; "$@"; [ -d "/proc/$asker" ] || rm -rf -- "$folder"'
+"""Runs the server; the folder goes with it where the process that asked for it was killed and cannot remove it."""
+
+
 class DeckPool:
     """Runs decks on layouts; ``children`` at a time, by default one for each processor that this process may use.
 
@@ -70,8 +74,10 @@ class DeckPool:
         bubblewrap = support().bubblewrap if self._sandbox else None
 
         def command(jobs: int, done: int) -> list[str]:
-            plain = engine.server_command(jobs, done, children, folder)
-            return plain if bubblewrap is None else wrapped(bubblewrap, plain, [engine.server_script()], [folder])
+            server = engine.server_command(jobs, done, children)
+            if bubblewrap is not None:
+                server = wrapped(bubblewrap, server, [engine.server_script()], [folder])
+            return ["/bin/sh", "-c", _CLEAR_UP, "sh", str(os.getpid()), str(folder), *server]
 
         return command
 

@@ -1,11 +1,10 @@
 # A fork server for DRC decks inside the KLayout application.
 #
-#   klayout -b -r server.rb -rd jobs_fd=R -rd done_fd=W -rd children=N -rd folder=DIR
+#   klayout -b -r server.rb -rd jobs_fd=R -rd done_fd=W -rd children=N
 #
 # One JSON line a job comes in on R; for each a child is forked, which takes on the job's policy and then runs the
 # deck as `klayout -b -r DECK -rd input=IN -rd output=OUT` would. One JSON line a job goes out on W. The end of R ends
-# the server and whatever still runs; DIR, in which all of it lies, goes with it.
-require 'fileutils'
+# the server and whatever still runs.
 require 'json'
 
 JOBS = IO.for_fd($jobs_fd.to_i)
@@ -264,7 +263,4 @@ until ended
   ended = true if Process.ppid != PARENT
 end
 $running.each_value { |child| end_with(child, 'server') }
-$running.each_value { |child| Process.wait(child.pid) rescue nil }
-# Nobody else does where the program that asked was killed.
-FileUtils.rm_rf($folder)
 exit!(0)
