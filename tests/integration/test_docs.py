@@ -1,7 +1,7 @@
 """The pages' examples, run as a reader runs them: in an empty folder, from top to bottom of the page.
 
 A fenced block with ``file=NAME`` after its language is written to the folder.  In a ``console`` block
-each line ``$ pytest ...`` or ``$ iclayout ...`` is run, with the environment variables that are set before it
+each line ``$ pytest ...``, ``$ iclayout ...`` or ``$ python ...`` is run, with the environment variables that are set before it
 (``$ NAME=value pytest ...``); it must end with exit code 0, or with N where
 the line ends in ``# exit N``, and print the lines that follow it in the block, in their order (``...`` stands
 for any text).  Other programs (installing, ``./setup``) are not run.
@@ -21,8 +21,11 @@ from typing import NamedTuple
 
 import pytest
 
+from pytest_iclayout.drc.decks.engines import find_engines
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEED_THE_APPLICATION = {"drc.md"}
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)")
 
@@ -59,7 +62,7 @@ def _commands(console: str) -> Iterator[Command]:
         while re.match(r"[A-Z_]+=", words[0]):
             name, _, value = words.pop(0).partition("=")
             variables[name] = value
-        if words[0] in ("pytest", "iclayout"):
+        if words[0] in ("pytest", "iclayout", "python"):
             code = re.search(r"# exit (\d+)$", line)
             yield Command(words, int(code[1]) if code else 0, [one for one in output if one.strip(" .")], variables)
 
@@ -70,6 +73,8 @@ def with_commands(page: Path) -> bool:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if with_commands(page)], ids=lambda page: page.name)
 def test_examples_of_a_page_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    if page.name in NEED_THE_APPLICATION and not find_engines():
+        pytest.skip("no KLayout application on PATH")
     for step in steps(page):
         if isinstance(step, File):
             path = tmp_path / step.name

@@ -22,6 +22,7 @@ from pytest_iclayout.agents.protocol import Feedback, Proposal, Turn
 from pytest_iclayout.agents.registry import BUILT_IN
 from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.variants import MOVED, PLACED
+from pytest_iclayout.drc.decks.execution import Execution
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
@@ -163,6 +164,7 @@ SURFACES = {
     "intent": ("tasks.md", "Intent", keys(Intent) | keys(IntentNet) | keys(Terminal) | keys(ForbiddenPair)),
     "parameters": ("tasks.md", "Parameters", keys(Span) | keys(Choice) | {CONDITIONS}),
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
+    "execution": ("drc.md", "Executions", keys(Execution) | {"layout"}),
     "lock": ("suite.md", "Digests", keys(Lock)),
     "net label": ("checkers.md", "A net to label", keys(NetLabel)),
 }
@@ -176,7 +178,9 @@ def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
 
 @pytest.mark.parametrize("verb", verbs())
 def test_page_explains_each_argument_of_a_verb(verb: str) -> None:
-    page = {"results": "records.md", "replay": "commands.md", "suite": "suite.md"}[verb.split()[0]]
+    page = {"results": "records.md", "replay": "commands.md", "suite": "suite.md", "drc": "drc.md", "doctor": "drc.md"}[
+        verb.split()[0]
+    ]
     assert set(rows(page, f"iclayout {verb}")) == arguments(verbs()[verb])
 
 
