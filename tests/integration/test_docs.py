@@ -1,8 +1,8 @@
 """The pages' examples, run as a reader runs them: in an empty folder, from top to bottom of the page.
 
 A fenced block with ``file=NAME`` after its language is written to the folder.  In a ``console`` block
-each line ``$ pytest ...``, ``$ iclayout ...`` or ``$ python ...`` is run, with the environment variables that are set before it
-(``$ NAME=value pytest ...``); it must end with exit code 0, or with N where
+each line ``$ pytest ...``, ``$ iclayout ...`` or ``$ python ...`` is run, with the environment variables that are
+set before it (``$ NAME=value pytest ...``); it must end with exit code 0, or with N where
 the line ends in ``# exit N``, and print the lines that follow it in the block, in their order (``...`` stands
 for any text).  Other programs (installing, ``./setup``) are not run.
 """
