@@ -42,7 +42,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _look() -> list[_Found]:
-    import klayout.db as db
+    from importlib.metadata import version
 
     from pytest_iclayout.drc.decks.engines import INSTALL, find_engines
     from pytest_iclayout.sandbox.policy import SandboxUnavailable, support
@@ -56,7 +56,7 @@ def _look() -> list[_Found]:
         refused = str(error)
     run_as = "jobs run as nobody" if os.geteuid() == 0 else "jobs run as you"
     return [
-        _Found("klayout module", db.__version__, "pip install klayout", True),
+        _Found("klayout module", version("klayout"), "pip install klayout", True),
         *(_Found("KLayout application", f"{one.kind} {one.version} ({one.program})", "", True) for one in engines),
         *([] if engines else [_Found("KLayout application", "", INSTALL, True)]),
         _Found("containment", "" if refused else f"system call filter for {means.machine}; {run_as}", refused, True),

@@ -180,8 +180,6 @@ def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
 def test_page_explains_each_argument_of_a_verb(verb: str) -> None:
     pages = {"results": "records.md", "replay": "commands.md", "suite": "suite.md", "drc": "drc.md", "doctor": "drc.md"}
     page = pages[verb.split()[0]]
-        verb.split()[0]
-    ]
     assert set(rows(page, f"iclayout {verb}")) == arguments(verbs()[verb])
 
 
