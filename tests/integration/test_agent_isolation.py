@@ -69,7 +69,7 @@ def test_layout_takes_no_attributes_and_has_no_dictionary(sly):
 
 def test_context_shows_the_prompt_and_nothing_of_the_checker(sly):
     record = sly("raise ValueError(sorted(type(self.context).model_fields))")
-    fields = ["max_iterations", "prompt", "rule_set", "task_id", "technology"]
+    fields = ["max_iterations", "prompt", "rule_set", "start", "task_id", "technology"]
     assert record["reason"] == f"ValueError: {fields}"
     assert "rect_present" not in str(sly("raise ValueError(self.context.model_dump_json())")["reason"])
 

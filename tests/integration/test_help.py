@@ -21,6 +21,8 @@ def test_help_has_a_group_of_all_options_with_an_example(help_text):
         "--max-iterations",
         "--gate-examples",
         "--iclayout-results",
+        "--variants",
+        "--variant-seed",
     ]
     words = " ".join(group.split())
     for text in (

@@ -130,7 +130,7 @@ def test_agent_that_gives_up_on_a_right_layout_before_the_follow_up_has_failed(t
         result
     )
     (record,) = records().values()
-    assert (record["success"], record["verdict"]) == (False, {"findings": []})
+    assert (record["success"], record["verdict"]) == (False, {"findings": [], "more": 0})
     run("--agent=replay:.iclayout/results", "-m", "solve").assert_outcomes(passed=1)
 
 
