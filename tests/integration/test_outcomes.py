@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_agent_that_gives_up_on_a_right_layout_before_the_follow_up_has_failed(t
 def test_replay_of_a_right_layout_that_was_given_up_is_no_difference(tasks, run, pytester):
     tasks.write("a.toml", refinement="Wider.")
     run("--agent=hasty", "-m", "solve")
-    replayed = pytester.run("iclayout", "replay", ".iclayout/results", "--tasks", ".")
+    replayed = pytester.run(Path(sys.executable).parent / "iclayout", "replay", ".iclayout/results", "--tasks", ".")
     assert replayed.ret == 0
     assert "1 transcripts replayed, 1 judged, 0 of 0 as recorded" in replayed.stdout.str()
 
