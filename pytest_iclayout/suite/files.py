@@ -14,6 +14,9 @@ class SuiteError(ValueError):
 
 def read_text(path: Path) -> str:
     """Raises SuiteError for a file that is missing, empty or not UTF-8."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # Reading a pipe that nobody writes to would never end.
+        raise SuiteError(f"{path}: a pipe, socket or device, not a file")
     try:
         data = path.read_bytes()
     except OSError as error:

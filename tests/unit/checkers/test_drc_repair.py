@@ -38,6 +38,14 @@ def test_repair_is_accepted_and_the_given_layout_is_not() -> None:
     assert messages(()) == ["met1 (68/20): space 100 dbu, at least 140 dbu required"]
 
 
+def test_emptied_layout_is_rejected_and_no_crash_of_the_checker() -> None:
+    """A crash is an error, which no score counts: an agent could turn a failure into none."""
+    wires = (cmd.DeleteShapes(ids=(1, 2)),)
+    assert any("pin 'A'" in one for one in messages(wires))
+    everything = (cmd.DeleteShapes(ids=(1, 2, 3, 4, 5, 6)),)
+    assert messages(everything)
+
+
 def test_wire_that_is_cut_is_open_though_its_pins_are_covered() -> None:
     halves = edit().rect(MET1, 0, 340, 1500, 500).rect(MET1, 2000, 340, 4000, 500)
     (message,) = messages((cmd.DeleteShapes(ids=(2,)), *halves.drawing))
