@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 
 import klayout.db as db
@@ -151,6 +152,11 @@ def matched_negatives(
         rows = tuple(grouped[n : n + columns] for n in range(0, len(grouped), columns))
         if len(set(grouped)) > 1:
             found["devices_side_by_side"] = st.just(replace(arranged, rows=rows).drawing)
+    row = arranged.rows[0]
+    middles = {Fraction(sum(_columns(row, one)), row.count(one)) for one in set(row) - {arranged.dummy}}
+    if len(arranged.rows) > 1 and len(middles) > 1:
+        # Without the crossing: no run is longer than it was, and each device has its units.
+        found["every_row_like_the_first"] = st.just(replace(arranged, rows=(row,) * len(arranged.rows)).drawing)
     if arranged.row_pitch:
         found["row_pitch_a_dbu_off"] = by.map(lambda by: replace(arranged, row_pitch=arranged.row_pitch + by).drawing)
     if arranged.dummy is not None:
@@ -161,6 +167,10 @@ def matched_negatives(
     if arranged.ordered and len(set("".join(arranged.rows))) > 1:
         found["pattern_of_exchanged_letters"] = st.just(_letters_exchanged(arranged).drawing)
     return found
+
+
+def _columns(row: str, letter: str) -> list[int]:
+    return [column for column, found in enumerate(row) if found == letter]
 
 
 def _cell(name: str, shapes: Shapes) -> Sketch:
