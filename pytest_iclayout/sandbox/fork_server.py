@@ -73,12 +73,10 @@ class ForkServer:
         command: Callable[[int, int], Sequence[str]],
         children: int,
         environment: Mapping[str, str],
-        user: int | None = None,
     ) -> None:
         self._command = command
         self._children = children
         self._environment = dict(environment)
-        self._user = user
         self._lock = threading.RLock()
         self._writing = threading.Lock()
         self._waiting: deque[_Job] = deque()
@@ -100,9 +98,6 @@ class ForkServer:
                 return
             jobs_in, self._jobs_fd = os.pipe()
             done_fd, done_out = os.pipe()
-            identity: dict[str, Any] = {}
-            if self._user is not None:
-                identity = {"user": self._user, "group": self._user, "extra_groups": []}
             command = list(self._command(jobs_in, done_out))
             try:
                 self._process = subprocess.Popen(
@@ -113,7 +108,6 @@ class ForkServer:
                     stderr=subprocess.PIPE,
                     env=self._environment,
                     start_new_session=True,
-                    **identity,
                 )
             except OSError as error:
                 for descriptor in (self._jobs_fd, done_fd):

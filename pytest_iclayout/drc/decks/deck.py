@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
@@ -61,7 +62,7 @@ class Deck(BaseModel):
                 waiting.append((included, f", which {one.name} includes"))
         return cls(name=str(PurePosixPath(path.relative_to(root))), files=files)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Of all files with their names, in hexadecimal."""
         found = hashlib.sha256(self.name.encode("utf-8", "surrogateescape"))

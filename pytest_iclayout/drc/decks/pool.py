@@ -124,7 +124,7 @@ class DeckPool:
                     self._failed(f"the layout cannot be had: {error.strerror}: {error.filename or layout!r}")
                 )
                 continue
-            one = _Run(deck, staged, future, keep, self._key(deck, staged))
+            one = _Run(staged, future, keep, self._key(deck, staged))
             known = None if self._store is None or keep is not None else self._store.get(one.key)
             if known is not None:
                 future.set_result(known.model_copy(update={"cached": True}))
@@ -217,8 +217,7 @@ class DeckPool:
 
 
 class _Run:
-    def __init__(self, deck: Deck, layout: Path, future: Future[Execution], keep: Path | None, key: str) -> None:
-        self.deck = deck
+    def __init__(self, layout: Path, future: Future[Execution], keep: Path | None, key: str) -> None:
         self.layout = layout
         self.future = future
         self.keep = keep
