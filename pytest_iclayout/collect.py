@@ -112,10 +112,11 @@ class VariantCollector(pytest.Collector):
 
 
 def _items(parent: pytest.Collector, task: Task) -> Iterator[TaskItem]:
-    for agent in agents(parent.config):
-        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, task, agent)
+    # The gate first: an oracle that passed all of it is not tried again before it judges.
     yield _item(parent, "accepts", "gate", _accepts, task)
     yield _item(parent, "rejects", "gate", _rejects, task)
+    for agent in agents(parent.config):
+        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, task, agent)
 
 
 def _item(

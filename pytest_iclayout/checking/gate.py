@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import klayout.db as db
 
@@ -20,6 +21,10 @@ from pytest_iclayout.session.sketch import Drawing, format_drawing
 if TYPE_CHECKING:
     from hypothesis import settings
     from hypothesis.strategies import SearchStrategy
+
+
+_passed: WeakKeyDictionary[Oracle, frozenset[str]] = WeakKeyDictionary()
+"""The halves of the gate that an oracle passed in this process."""
 
 
 class GateFailure(Exception):
@@ -105,6 +110,7 @@ def check_accepts(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
         tried["good"] = number + 1
     names = _variant_names(oracle)
     if not names:
+        _note_passed(oracle, "accepts")
         return GateReport(tried)
     base = read_layout(artifact)
     cell_name = oracle.cell_name or "top"
@@ -120,6 +126,7 @@ def check_accepts(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
             seen.setdefault(change.name, set()).add(_digest(changed))
 
     every_variant_is_accepted()
+    _note_passed(oracle, "accepts")
     return GateReport(tried | {name: len(digests) for name, digests in seen.items()})
 
 
@@ -139,14 +146,24 @@ def check_rejects(oracle: Oracle, key: str, gate: GateSettings) -> GateReport:
     layouts = len(negatives) * (2 if _variant_names(oracle) & MOVES else 1)
     share = max(1, -(-gate.examples // layouts))
     _reject_all(oracle, negatives, gate.hypothesis(f"{key}-rejects", share), seen)
+    _note_passed(oracle, "rejects")
     return GateReport({name: len(digests) for name, digests in seen.items()})
+
+
+def require_sound(oracle: Oracle) -> None:
+    """Run before an oracle judges an agent: a broken oracle never scores one, whatever of the gate was selected.
+
+    Where both halves of the gate passed in this process there is nothing left to try.  Otherwise
+    :func:`quick_check`, once for all agents.  Raises GateFailure.
+    """
+    if _passed.get(oracle, frozenset()) < {"accepts", "rejects"}:
+        quick_check(oracle)
 
 
 def quick_check(oracle: Oracle) -> None:
     """A small, deterministic pass: the witness, the task's own layouts, and one negative of each name.
 
-    Run before an oracle judges an agent, so that a broken oracle never scores one, whatever else of the
-    gate was selected.  Raises GateFailure.
+    Raises GateFailure.
     """
     witness = _witness(oracle)
     _must_accept(oracle, oracle.build(witness), "the witness", witness)
@@ -155,6 +172,12 @@ def quick_check(oracle: Oracle) -> None:
     for number, drawing in enumerate(oracle.bad):
         _must_reject(oracle, f"bad layout {number} of the task", drawing)
     _reject_all(oracle, _negatives(oracle), _once(), {})
+    _note_passed(oracle, "accepts")
+    _note_passed(oracle, "rejects")
+
+
+def _note_passed(oracle: Oracle, half: str) -> None:
+    _passed[oracle] = _passed.get(oracle, frozenset()) | {half}
 
 
 def _negatives(oracle: Oracle) -> Mapping[str, SearchStrategy[Drawing]]:

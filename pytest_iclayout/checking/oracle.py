@@ -58,21 +58,21 @@ class Oracle:
     def witness(self) -> Drawing:
         return self.checker.witness(self.params, self.bench)
 
-    def session(self) -> LayoutSession:
+    def session(self, *, records: bool = True) -> LayoutSession:
         """A fresh session in the task's technology that holds the given layout, if there is one."""
-        fresh = LayoutSession(technology=self.bench.technology, rule_set=self.bench.rule_set)
+        fresh = LayoutSession(technology=self.bench.technology, rule_set=self.bench.rule_set, records=records)
         return draw_on(fresh, self.bench.start)
 
     def build(self, drawing: Drawing) -> bytes:
         """The artifact of a drawing, in the task's technology, after the given layout."""
-        return draw_on(self.session(), drawing).export()
+        return draw_on(self.session(records=False), drawing).export()
 
     @cached_property
     def start_view(self) -> LayoutView | None:
         """The given layout; None where there is none.  Raises what :func:`open_view` does."""
         if not self.bench.start:
             return None
-        given = self.session().export()
+        given = self.session(records=False).export()
         return open_view(given, self.bench.technology, self.bench.rule_set, self.cell_name, origin="start")
 
     def _open(self, artifact: bytes) -> LayoutView | Verdict:

@@ -46,6 +46,8 @@ class LayoutSession:
     technology: Technology = field(default_factory=lambda: builtin_technology("sky130"))
     rule_set: str = RULE_SET
     max_commands: int = MAX_COMMANDS
+    records: bool = True
+    """Whether commands go into the transcript and the journal; without, drawing takes half the time."""
     document: Document = field(default_factory=Document)
     revision: int = 0
     transcript: list[Entry] = field(default_factory=list)
@@ -67,7 +69,7 @@ class LayoutSession:
     ) -> Outcome:
         """Carry out one command (a model, or the mapping that its JSON form gives) and record it."""
         before, begun = self.revision, self._milliseconds()
-        raw = recordable(command)
+        raw = recordable(command) if self.records else {}
         try:
             if len(self.journal) >= self.max_commands:
                 raise CommandError(ErrorCode.BUDGET_EXHAUSTED, f"the session took its {self.max_commands} commands")
@@ -79,7 +81,7 @@ class LayoutSession:
             outcome = Outcome(revision=before, error_code=ErrorCode.BUDGET_EXHAUSTED, error_message=str(error))
         except RuntimeError as error:  # what klayout raises
             outcome = Outcome(revision=before, error_code=ErrorCode.ENGINE_ERROR, error_message=f"klayout: {error}")
-        if len(self.journal) > self.max_commands:
+        if not self.records or len(self.journal) > self.max_commands:
             return outcome  # the first refusal is recorded; an agent that does not stop must not fill the disk
         entry = Entry(
             seq=len(self.journal),

@@ -24,6 +24,15 @@ class Layer(BaseModel):
     def __str__(self) -> str:
         return f"{self.layer}/{self.datatype}"
 
+    # As pydantic has them, for any model; layers are compared and looked up more than anything else.
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Layer):
+            return self.layer == other.layer and self.datatype == other.datatype
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return self.layer << 16 | self.datatype
+
     def __lt__(self, other: Layer) -> bool:
         return (self.layer, self.datatype) < (other.layer, other.datatype)
 

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
-from weakref import WeakSet
 
 from pytest_iclayout import defaults
 from pytest_iclayout.agents.oracle import OracleAgent
 from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, Feedback, LayoutTools, Proposal, Turn
-from pytest_iclayout.checking.gate import GateFailure, quick_check
-from pytest_iclayout.checking.oracle import Judgement, Oracle
+from pytest_iclayout.checking.gate import GateFailure, require_sound
+from pytest_iclayout.checking.oracle import Judgement
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import Outcome, PlanStep, format_transcript
 from pytest_iclayout.suite.context import context_of
@@ -26,8 +25,6 @@ from pytest_iclayout.trial.record import Attachments, TaskParameters, TrialRecor
 
 _LONGEST_TRACEBACK = 8000
 """Characters of a crash's traceback that a record keeps: its end, where the crash is."""
-
-_sound: WeakSet[Oracle] = WeakSet()
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ def crashed_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str
 
 def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> tuple[OutcomeKind, str]:
     try:
-        _require_sound(task)
+        require_sound(task.oracle)
         _iterate(task, agent, settings, progress)
     except AgentUnavailable as error:
         return OutcomeKind.NOT_RUN, _text_of(error) or "the agent is not available"
@@ -155,13 +152,6 @@ def _frames_below_the_runner(error: BaseException) -> str:
     except Exception:  # as in _text_of
         text = "".join(traceback.format_tb(frames))
     return text if len(text) <= _LONGEST_TRACEBACK else "...\n" + text[-_LONGEST_TRACEBACK:]
-
-
-def _require_sound(task: Task) -> None:
-    """Pass the oracle through its quick check, once a process: it is the same for every agent."""
-    if task.oracle not in _sound:
-        quick_check(task.oracle)
-        _sound.add(task.oracle)
 
 
 def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:

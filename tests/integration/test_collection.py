@@ -38,9 +38,9 @@ WIRE_INTENT = {
 def test_items_of_a_task_have_their_exact_node_ids(tasks, collected):
     tasks.write("layout/one.toml")
     assert collected("--agent=mock") == [
-        "layout/one.toml::solve[mock]",
         "layout/one.toml::accepts",
         "layout/one.toml::rejects",
+        "layout/one.toml::solve[mock]",
     ]
 
 
@@ -94,7 +94,7 @@ def test_file_and_node_id_as_arguments(tasks, collected):
 def test_first_failure_ends_the_run_with_x(tasks, run):
     tasks.write("a.toml")
     tasks.write("b.toml")
-    run("--agent=nop", "-x").assert_outcomes(failed=1)
+    run("--agent=nop", "-x").assert_outcomes(passed=2, failed=1)
 
 
 def test_lf_runs_what_failed_again_and_nothing_else(tasks, run):

@@ -2,7 +2,7 @@
 
 A benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``; or it says in ``extra_info``
 ``what`` it judged, in how many seconds (``s``; of processor time ``cpu_s``), with how much memory (``peak_mb``)
-and from how large a file (``gds_mb``).
+and from how large a file (``gds_mb``); or it gives the ``slowest`` of ``items`` with their seconds.
 ``ICLAYOUT_KEEP_PERFORMANCE=1 tox -e perf`` writes the table into docs/performance.md.
 """
 
@@ -18,6 +18,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 BEGIN, END = "<!-- ratios: begin -->", "<!-- ratios: end -->"
 BEGIN_JUDGED, END_JUDGED = "<!-- large layouts: begin -->", "<!-- large layouts: end -->"
+BEGIN_SUITE, END_SUITE = "<!-- suite: begin -->", "<!-- suite: end -->"
 
 
 @pytest.fixture(params=["naive", "ours"])
@@ -40,6 +41,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
         if "what" in one.extra_info
     ]
+    suite = [
+        row
+        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        if "slowest" in one.extra_info
+        for row in (
+            "| all {items} items, each by itself | {items_s:.1f} s |".format(**one.extra_info),
+            "| the whole run on two workers | {suite_s:.1f} s |".format(**one.extra_info),
+            *(f"| `{name}` | {seconds:.2f} s |" for seconds, name in one.extra_info["slowest"]),
+        )
+    ]
     for begin, end, head, rows in (
         (BEGIN, END, ["| what | naive | ours | ours / naive |", "| --- | --- | --- | --- |"], ratios),
         (
@@ -48,6 +59,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             ["| what | time | processor time | peak memory | GDS |", "| --- | --- | --- | --- | --- |"],
             judged,
         ),
+        (BEGIN_SUITE, END_SUITE, ["| what | time |", "| --- | --- |"], suite),
     ):
         if rows:
             _tell(terminalreporter, begin, end, [*head, *rows])

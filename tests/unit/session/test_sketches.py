@@ -6,7 +6,8 @@ import klayout.db as db
 import pytest
 
 from pytest_iclayout.session.commands import parse_command
-from pytest_iclayout.session.sketch import DrawingError, Sketch, draw, format_drawing
+from pytest_iclayout.session.session import LayoutSession
+from pytest_iclayout.session.sketch import DrawingError, Sketch, draw, draw_on, format_drawing
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.load import builtin_technology
 
@@ -43,3 +44,15 @@ def test_drawing_is_not_changed_by_what_is_sketched_later():
     before = one.drawing
     one.rect(MET1, 0, 0, 9, 9)
     assert len(one.drawing) == len(before) + 1
+
+
+def test_session_that_keeps_no_record_draws_the_same_and_counts_its_revisions():
+    recorded, unrecorded = (
+        draw_on(LayoutSession(technology=SKY130, records=records), sketch().drawing) for records in (True, False)
+    )
+    assert unrecorded.export() == recorded.export()
+    assert unrecorded.revision == recorded.revision == len(sketch().drawing)
+    assert (len(recorded.journal), len(recorded.transcript)) == (len(sketch().drawing),) * 2
+    assert (unrecorded.journal, unrecorded.transcript) == ([], [])
+    with pytest.raises(DrawingError, match="no such cell 'absent'"):
+        draw_on(unrecorded, Sketch(new=False).place("absent").drawing)
