@@ -71,6 +71,15 @@ def _tell(reporter: pytest.TerminalReporter, begin: str, end: str, table: list[s
         reporter.line(line)
     if os.environ.get("ICLAYOUT_KEEP_PERFORMANCE"):
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        kept, _, after = rest.partition(end)
+        if begin != BEGIN_SUITE:  # what was not measured now stays; the slowest are others each time
+            table = _merged([line for line in kept.splitlines() if line.startswith("|")], table)
         machine = f"Measured with Python {platform.python_version()}, {os.cpu_count()} cores; medians."
         text = "\n".join([begin, machine, "", *table, end])
-        PAGE.write_text(before + text + rest.partition(end)[2], encoding="utf-8")
+        PAGE.write_text(before + text + after, encoding="utf-8")
+
+
+def _merged(old: list[str], new: list[str]) -> list[str]:
+    """Rows of tables by their first cell, those of ``new`` in place of those of ``old``."""
+    rows = {line.split("|")[1]: line for line in [*new[:2], *old[2:]]}
+    return list((rows | {line.split("|")[1]: line for line in new}).values())
