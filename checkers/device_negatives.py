@@ -124,7 +124,7 @@ def _wrong_kinds(plan: RowPlan, row: DeviceRow) -> Negatives:
     }
     pmos = [one for one in row.of("diff") if plan.netlist.devices[one.device].kind == "PMOS"]
     nmos = [one for one in row.of("diff") if plan.netlist.devices[one.device].kind == "NMOS"]
-    if pmos:
+    if wells:
         found["pmos_without_a_well"] = _each(wells, lambda one: row.replaced([one]))
         found["well_a_dbu_short_of_the_diffusion"] = _each(
             pmos,

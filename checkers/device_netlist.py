@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.device_differences import differences
@@ -31,11 +31,7 @@ class DeviceNetlist:
 
     def check(self, view: LayoutView, params: DeviceParams) -> Verdict:
         extraction = MosExtraction(view, params.layers, params.reference.pins)
-        found = differences(extraction, params.reference, params.tolerance * view.technology.dbu_um)
-        return Verdict.of(
-            *(Finding(rule=self.name, message=message, place=place) for message, place in found),
-            *wrong_fingers(self.name, extraction, params),
-        )
+        return Verdict.of(*wrong_devices(self.name, extraction, params))
 
     def witness(self, params: DeviceParams, bench: Bench) -> Drawing:
         return _plan(params, bench).row().drawing
@@ -47,22 +43,28 @@ class DeviceNetlist:
         return MOVED
 
 
-def wrong_fingers(rule: str, extraction: MosExtraction, params: DeviceParams) -> list[Finding]:
+def wrong_devices(rule: str, extraction: MosExtraction, params: DeviceParams) -> Iterator[Finding]:
+    """Where the transistors of a layout are not those that the parameters ask for."""
+    tolerance_um = params.tolerance * extraction.view.technology.dbu_um
+    for message, place in differences(extraction, params.reference, tolerance_um):
+        yield Finding(rule=rule, message=message, place=place)
+    yield from _wrong_fingers(rule, extraction, params)
+
+
+def _wrong_fingers(rule: str, extraction: MosExtraction, params: DeviceParams) -> Iterator[Finding]:
     """Channels that are not as wide as each finger must be."""
     wanted = params.finger_width
     if wanted is None:
-        return []
-    return [
-        Finding(
-            rule=rule,
-            message=f"a channel is {one.width} dbu wide, each must be {wanted} dbu",
-            measured=one.width,
-            required=wanted,
-            place=Rect.from_db(one.box),
-        )
-        for one in extraction.channels
-        if abs(one.width - wanted) > params.tolerance
-    ]
+        return
+    for one in extraction.channels:
+        if abs(one.width - wanted) > params.tolerance:
+            yield Finding(
+                rule=rule,
+                message=f"a channel is {one.width} dbu wide, each must be {wanted} dbu",
+                measured=one.width,
+                required=wanted,
+                place=Rect.from_db(one.box),
+            )
 
 
 def _plan(params: DeviceParams, bench: Bench) -> RowPlan:

@@ -21,7 +21,7 @@ from iclayout_checkers.generator_shapes import (
     square,
     without,
 )
-from iclayout_checkers.layouts import Shapes, separate_polygons
+from iclayout_checkers.layouts import Shapes, holes, separate_polygons
 from iclayout_checkers.legal import LegalShapes
 
 from pytest_iclayout.checking.checker import Bench
@@ -45,7 +45,7 @@ class GuardRing:
         layer = named(view.technology, params.layer)
         region = view.region(layer)
         wide = separate_polygons(opened(region, params.ring_width, params.ring_width))
-        rings = [(ring, hole) for ring in wide for hole in _holes(ring)]
+        rings = [(ring, hole) for ring in wide for hole in holes(ring)]
         size = f"{params.region_width} x {params.region_height} dbu"
         if not rings:
             message = f"{view.describe(layer)} has no closed ring that is {params.ring_width} dbu wide everywhere"
@@ -119,10 +119,6 @@ class GuardRing:
 
     def may_turn(self, params: GuardRingParams) -> bool:
         return params.region_width == params.region_height and not params.has_taps
-
-
-def _holes(ring: db.Polygon) -> list[db.Polygon]:
-    return [db.Polygon(list(ring.each_point_hole(number))) for number in range(ring.holes())]
 
 
 def _below(ring: db.Polygon, hole: db.Polygon) -> list[db.Polygon]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import klayout.db as db
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.layouts import Points, other_layers, separate, sizes, sketch_of, unplaced
+from iclayout_checkers.ring_layouts import Ring
 
 from pytest_iclayout.checking.checker import Bench, Params
 from pytest_iclayout.checking.variants import MOVED
@@ -45,16 +45,16 @@ class GuardRing:
         return Verdict.of(Finding(rule=self.name, layer=params.layer, message=message, place=place))
 
     def witness(self, params: GuardRingParams, bench: Bench) -> Drawing:
-        return sketch_of([(params.layer, bar) for bar in _Ring(2000, 2000, 400).bars]).drawing
+        return sketch_of([(params.layer, bar) for bar in Ring(2000, 2000, 400).bars]).drawing
 
     def negatives(self, params: GuardRingParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         layer, rings = params.layer, _rings()
         wrong, side, at = other_layers(bench.technology, layer), st.integers(0, 3), st.integers(0, 1000)
 
-        def drawn(bars: Callable[[_Ring], list[db.Box]]) -> SearchStrategy[Drawing]:
+        def drawn(bars: Callable[[Ring], list[db.Box]]) -> SearchStrategy[Drawing]:
             return rings.map(lambda ring: sketch_of([(layer, bar) for bar in bars(ring)]).drawing)
 
-        def of_a_side(bars: Callable[[_Ring, int, int], list[db.Box]]) -> SearchStrategy[Drawing]:
+        def of_a_side(bars: Callable[[Ring, int, int], list[db.Box]]) -> SearchStrategy[Drawing]:
             return st.builds(
                 lambda ring, side, at: sketch_of([(layer, bar) for bar in bars(ring, side, at)]).drawing,
                 rings,
@@ -99,92 +99,9 @@ class GuardRing:
         return MOVED
 
 
-class _Ring(NamedTuple):
-    """A rectangular ring around a hole, drawn as four bars, each of which ends on the next one."""
-
-    width: int
-    height: int
-    thickness: int
-    """At least 2 dbu, of the hole at least 5."""
-
-    @property
-    def hole(self) -> db.Box:
-        return db.Box(self.thickness, self.thickness, self.thickness + self.width, self.thickness + self.height)
-
-    @property
-    def outside(self) -> db.Box:
-        return self.hole.enlarged(self.thickness, self.thickness)
-
-    @property
-    def bars(self) -> list[db.Box]:
-        """Bottom, top, left, right; the latter two stand between the former."""
-        hole, outside = self.hole, self.outside
-        return [
-            db.Box(outside.left, outside.bottom, outside.right, hole.bottom),
-            db.Box(outside.left, hole.top, outside.right, outside.top),
-            db.Box(outside.left, hole.bottom, hole.left, hole.top),
-            db.Box(hole.right, hole.bottom, outside.right, hole.top),
-        ]
-
-    @property
-    def corners_only(self) -> list[db.Box]:
-        """All four bars as long as the hole."""
-        hole, bars = self.hole, self.bars
-        return [
-            db.Box(hole.left, bars[0].bottom, hole.right, bars[0].top),
-            db.Box(hole.left, bars[1].bottom, hole.right, bars[1].top),
-            *bars[2:],
-        ]
-
-    @property
-    def halves(self) -> list[db.Box]:
-        """Two angles, bottom and left, top and right, that meet at two corners of the hole."""
-        hole, (bottom, top, left, right) = self.hole, self.bars
-        return [
-            db.Box(bottom.left, bottom.bottom, hole.right, bottom.top),
-            left,
-            db.Box(hole.left, top.bottom, top.right, top.top),
-            right,
-        ]
-
-    def without(self, side: int) -> list[db.Box]:
-        return [bar for number, bar in enumerate(self.bars) if number != side]
-
-    def with_gap(self, side: int, permille: int) -> list[db.Box]:
-        bar, at = self.bars[side], self._place(side, permille)
-        if side < 2:
-            pieces = [db.Box(bar.left, bar.bottom, at, bar.top), db.Box(at + 1, bar.bottom, bar.right, bar.top)]
-        else:
-            pieces = [db.Box(bar.left, bar.bottom, bar.right, at), db.Box(bar.left, at + 1, bar.right, bar.top)]
-        return [*self.without(side), *pieces]
-
-    def with_corner(self, side: int, permille: int) -> list[db.Box]:
-        """The bar in two pieces, each half as thick near the other one, that meet in the bar's middle."""
-        bar, at, middle = self.bars[side], self._place(side, permille), self.bars[side].center()
-        if side < 2:
-            pieces = [
-                db.Box(bar.left, bar.bottom, at - 1, bar.top),
-                db.Box(at - 1, bar.bottom, at, middle.y),
-                db.Box(at, middle.y, at + 1, bar.top),
-                db.Box(at + 1, bar.bottom, bar.right, bar.top),
-            ]
-        else:
-            pieces = [
-                db.Box(bar.left, bar.bottom, bar.right, at - 1),
-                db.Box(bar.left, at - 1, middle.x, at),
-                db.Box(middle.x, at, bar.right, at + 1),
-                db.Box(bar.left, at + 1, bar.right, bar.top),
-            ]
-        return [*self.without(side), *pieces]
-
-    def _place(self, side: int, permille: int) -> int:
-        """Along a bar, over the hole, two dbu or more from its ends."""
-        low, high = (self.hole.left, self.hole.right) if side < 2 else (self.hole.bottom, self.hole.top)
-        return low + 2 + (high - low - 4) * permille // 1000
-
-
-def _rings() -> SearchStrategy[_Ring]:
-    return st.builds(_Ring, st.integers(5, 100_000), st.integers(5, 100_000), st.integers(2, 5000))
+def _rings() -> SearchStrategy[Ring]:
+    lengths = st.tuples(st.integers(5, 100_000), st.integers(5, 100_000), st.integers(2, 5000))
+    return lengths.map(lambda one: Ring(*one))
 
 
 def _line(bar: db.Box) -> db.Box:
@@ -194,7 +111,7 @@ def _line(bar: db.Box) -> db.Box:
     return db.Box(bar.left, bar.bottom, bar.left, bar.top)
 
 
-def _open_diamond(ring: _Ring) -> Points:
+def _open_diamond(ring: Ring) -> Points:
     """A square ring on its corner, with a slit of one dbu in the lower half of the right corner."""
     inner = ring.width
     outer = inner + 2 * ring.thickness
@@ -204,7 +121,7 @@ def _open_diamond(ring: _Ring) -> Points:
     ]  # fmt: skip
 
 
-def _spiral(ring: _Ring) -> Points:
+def _spiral(ring: Ring) -> Points:
     """A turn and a half, the second turn around the first one with room between."""
     wide, high, step = ring.width + 8 * ring.thickness, ring.height + 8 * ring.thickness, 3 * ring.thickness
     return [

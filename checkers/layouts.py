@@ -42,6 +42,11 @@ def separate_polygons(region: db.Region) -> list[db.Polygon]:
     return list(separate(region).each())
 
 
+def holes(polygon: db.Polygon) -> list[db.Polygon]:
+    """What a polygon encloses without covering it."""
+    return [db.Polygon(list(polygon.each_point_hole(number))) for number in range(polygon.holes())]
+
+
 def other_layers(technology: Technology, *layers: Layer) -> SearchStrategy[Layer]:
     """A layer of the technology that is none of ``layers``; one that it does not declare if it has no other."""
     others = [entry.layer for entry in technology.layers if entry.layer not in layers]

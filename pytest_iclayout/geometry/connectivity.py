@@ -57,11 +57,13 @@ class Connectivity:
     """
 
     view: LayoutView
+    labels: frozenset[str] | None = None
+    """The texts that name nets; None: all."""
 
     @cached_property
     def joined(self) -> Nets:
         conductors = {layer: (region,) for layer, region in self.conductors.items()}
-        return _extract(self.view, conductors, {layer: (region,) for layer, region in self.cuts.items()})
+        return self._extract(conductors, {layer: (region,) for layer, region in self.cuts.items()})
 
     @cached_property
     def separate(self) -> Nets:
@@ -69,13 +71,19 @@ class Connectivity:
         cuts = {layer: _apart_at_corners(region) for layer, region in self.cuts.items()}
         if all(len(parts) == 1 for parts in (*conductors.values(), *cuts.values())):
             return self.joined
-        return _extract(self.view, conductors, cuts)
+        return self._extract(conductors, cuts)
 
     @property
     def has_corner_contacts(self) -> bool:
         """Whether the two readings may differ."""
         regions = (*self.conductors.values(), *self.cuts.values())
         return any(_apart(region).count() != region.count() for region in regions)
+
+    def _extract(self, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
+        conductors, cuts = drawn_parts(conductors), drawn_parts(cuts)
+        engine = connected_engine(self.view, conductors, cuts, self.labels)
+        engine.extract_netlist()
+        return _collect(engine, conductors)
 
     @cached_property
     def cuts(self) -> dict[Layer, db.Region]:
@@ -129,13 +137,6 @@ def connected_engine(
             _join(engine, bottom, cuts[connection.cut])
             _join(engine, cuts[connection.cut], top)
     return engine
-
-
-def _extract(view: LayoutView, conductors: Mapping[Layer, Parts], cuts: Mapping[Layer, Parts]) -> Nets:
-    conductors, cuts = drawn_parts(conductors), drawn_parts(cuts)
-    engine = connected_engine(view, conductors, cuts)
-    engine.extract_netlist()
-    return _collect(engine, conductors)
 
 
 def drawn_parts(layers: Mapping[Layer, Parts]) -> dict[Layer, Parts]:

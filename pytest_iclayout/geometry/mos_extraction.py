@@ -76,6 +76,16 @@ class MosExtraction:
         return tuple(one for one in map(self._channel, self._crossings.each()) if one is not None)
 
     @cached_property
+    def diffusion(self) -> db.Region:
+        """The shapes with channels on them, channels included."""
+        return self._region(self.layers.diff).interacting(self._crossings)
+
+    @cached_property
+    def gates(self) -> db.Region:
+        """The poly of channels, with all that is drawn in one piece with it."""
+        return self._region(self.layers.poly).interacting(self._crossings)
+
+    @cached_property
     def flaws(self) -> tuple[Flaw, ...]:
         """What keeps the layout from being transistors; a layout with a flaw has no netlist."""
         found = [*self._flaws_of_channels(), *self._flaws_of_kinds(), *self._flaws_of_taps()]
@@ -162,7 +172,7 @@ class MosExtraction:
     def _actives(self) -> tuple[_Active, ...]:
         layers = self.layers
         nwell, n_implant, p_implant = map(self._region, self._doping)
-        diff = self._region(layers.diff).interacting(self._crossings)
+        diff = self.diffusion
         n_diff = diff.inside(n_implant).outside(nwell + p_implant)
         p_diff = diff.inside(nwell & p_implant).outside(n_implant)
         poly = self._region(layers.poly)
@@ -172,15 +182,15 @@ class MosExtraction:
         )
 
     @cached_property
-    def _taps(self) -> tuple[db.Region, db.Region]:
-        """In the well, and in the substrate."""
+    def taps(self) -> tuple[db.Region, db.Region]:
+        """Those that contact a well, and those that contact the substrate."""
         tap = self._region(self.layers.tap)
         nwell, n_implant, p_implant = map(self._region, self._doping)
         return tap.inside(nwell & n_implant).outside(p_implant), tap.inside(p_implant).outside(nwell + n_implant)
 
     @cached_property
     def _engine(self) -> db.LayoutToNetlist:
-        layers, (nmos, pmos), (in_well, in_substrate) = self.layers, self._actives, self._taps
+        layers, (nmos, pmos), (in_well, in_substrate) = self.layers, self._actives, self.taps
         other_ends = self._ends - nmos.ends - pmos.ends
         conductors: dict[Layer, Parts] = {
             layer: (region.dup(),) for layer, region in self.connectivity.conductors.items()
@@ -286,7 +296,7 @@ class MosExtraction:
         tap = self._region(self.layers.tap)
         if tap.is_empty():
             return
-        in_well, in_substrate = self._taps
+        in_well, in_substrate = self.taps
         for polygon in (tap - in_well - in_substrate).each():
             nwell, n_implant, p_implant = map(self._name, self._doping)
             message = (
