@@ -28,6 +28,7 @@ CHECKERS = {
     "labels": "iclayout_checkers.labels:CHECKER",
     "frozen_edit": "iclayout_checkers.frozen_edit:CHECKER",
     "matched_array": "iclayout_checkers.matched_array:CHECKER",
+    "guard_ringed_device": "iclayout_checkers.guard_ringed_device:CHECKER",
     "antenna_ratio": "iclayout_checkers.antenna_ratio:CHECKER",
 }
 """Checker name to ``module:attribute``; a module is imported when a task first names its checker."""
