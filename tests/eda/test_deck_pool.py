@@ -7,19 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import klayout.db as db
 import pytest
 
 from pytest_iclayout.drc.decks.deck import Deck, DeckError
-from pytest_iclayout.drc.decks.engines import find_engines
 from pytest_iclayout.drc.decks.execution import Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.drc.report import read_report
-from pytest_iclayout.sandbox.policy import Limits, SandboxUnavailable, support
+from pytest_iclayout.sandbox.policy import Limits
 
 pytestmark = pytest.mark.eda
 
@@ -37,19 +35,6 @@ def bars(*widths: int) -> bytes:
     options.format = "GDS2"
     options.gds2_write_timestamps = False
     return bytes(layout.write_bytes(options))
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[DeckPool]:
-    if not find_engines():
-        pytest.skip("no KLayout application on PATH")
-    try:
-        support().require()
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
-    limits = Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)
-    with DeckPool(children=2, limits=limits) as made:
-        yield made
 
 
 def test_bits_and_items_are_those_of_the_layout(pool: DeckPool) -> None:
@@ -87,9 +72,8 @@ def test_one_layout_that_cannot_be_read_does_not_spoil_its_batch(pool: DeckPool)
         ("Kernel.syscall(234, Process.pid, Process.pid, 9)\nsleep 5", Status.KILLED, "SIGKILL"),
     ],
 )
+@pytest.mark.usefixtures("contained_klayout")
 def test_what_did_not_run_to_its_end_says_nothing_of_the_layout(code: str, status: Status, reason: str) -> None:
-    if not find_engines():
-        pytest.skip("no KLayout application on PATH")
     with DeckPool(children=1, limits=Limits(wall_s=0.5 if "loop" in code else 20)) as pool:
         (found,) = run_all(pool, Deck.of_text(HEAD + code), [bars(200)])
     assert (found.status, found.items, found.ok) == (status, {}, False)
@@ -121,9 +105,8 @@ def test_a_thousand_categories_are_all_read(pool: DeckPool) -> None:
     assert (found.items["W499"], found.items["W502"]) == (0, 1)
 
 
+@pytest.mark.usefixtures("contained_klayout")
 def test_a_report_of_a_hundred_megabytes_is_an_error_within_the_limit_and_read_beyond_it() -> None:
-    if not find_engines():
-        pytest.skip("no KLayout application on PATH")
     deck = Deck.of_text(
         HEAD + "600_000.times { |n| m1.data.insert(RBA::Box.new(0, 0, 10, 10 + n)) }\nm1.raw.output('A')"
     )
@@ -164,9 +147,8 @@ def test_a_killed_child_is_an_error_of_its_job_alone(pool: DeckPool) -> None:
     assert run_all(pool, WIDTH, [bars(200)])[0].ok
 
 
+@pytest.mark.usefixtures("contained_klayout")
 def test_a_killed_program_leaves_no_server_no_child_and_no_folder(tmp_path: Path) -> None:
-    if not find_engines():
-        pytest.skip("no KLayout application on PATH")
     script = tmp_path / "parent.py"
     script.write_text(
         "import sys, time\n"
@@ -231,9 +213,8 @@ def test_a_full_disk_is_an_error_that_says_so(pool: DeckPool, monkeypatch: pytes
     assert run_all(pool, WIDTH, [bars(211)])[0].ok
 
 
+@pytest.mark.usefixtures("contained_klayout")
 def test_known_executions_are_not_run_again(tmp_path: Path) -> None:
-    if not find_engines():
-        pytest.skip("no KLayout application on PATH")
     store = tmp_path / "store.sqlite"
     with DeckPool(children=1, store=ExecutionStore(store)) as pool:
         (first,) = run_all(pool, WIDTH, [bars(200)])

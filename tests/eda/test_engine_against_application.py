@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable
@@ -38,14 +37,6 @@ DECK = Path(__file__).with_name("every_kind.drc")
 Findings = dict[tuple[str, str], list[Finding]]
 Places = dict[tuple[str, str], list[db.Box]]
 """Findings, or marker boxes, by cell and rule."""
-
-
-@pytest.fixture(scope="module")
-def klayout() -> str:
-    program = shutil.which("klayout")
-    if program is None:
-        pytest.skip("no program named klayout is on the PATH")
-    return program
 
 
 def run_application(program: str, script: Path, **variables: Path) -> str:

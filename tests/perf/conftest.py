@@ -2,7 +2,9 @@
 
 A benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``; or it says in ``extra_info``
 ``what`` it judged, in how many seconds (``s``; of processor time ``cpu_s``), with how much memory (``peak_mb``)
-and from how large a file (``gds_mb``); or it gives the ``slowest`` of ``items`` with their seconds.
+and from how large a file (``gds_mb``); or it gives the ``slowest`` of ``items`` with their seconds; or
+the ``rate`` of the deck pool beside that of an application ``alone`` (runs a second), or what it held before and after
+a ``soak``.
 ``ICLAYOUT_KEEP_PERFORMANCE=1 tox -e perf`` writes the table into docs/performance.md.
 """
 
@@ -18,6 +20,8 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 BEGIN, END = "<!-- ratios: begin -->", "<!-- ratios: end -->"
 BEGIN_JUDGED, END_JUDGED = "<!-- large layouts: begin -->", "<!-- large layouts: end -->"
+BEGIN_DECKS, END_DECKS = "<!-- decks: begin -->", "<!-- decks: end -->"
+BEGIN_SOAK, END_SOAK = "<!-- soak: begin -->", "<!-- soak: end -->"
 BEGIN_SUITE, END_SUITE = "<!-- suite: begin -->", "<!-- suite: end -->"
 
 
@@ -39,7 +43,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     judged = [
         "| {what} | {s:.1f} s | {cpu_s:.1f} s | {peak_mb:.0f} MB | {gds_mb:.1f} MB |".format(**one.extra_info)
         for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
-        if "what" in one.extra_info
+        if "peak_mb" in one.extra_info
+    ]
+    decks = [
+        "| {what} | {alone:.1f} | {rate:.1f} | {times:.0f} |".format(
+            times=one.extra_info["rate"] / one.extra_info["alone"], **one.extra_info
+        )
+        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        if "rate" in one.extra_info
+    ]
+    soak = [
+        f"| {one.extra_info['what']}: {name} | {before} | {after} |"
+        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        for name, (before, after) in one.extra_info.get("soak", {}).items()
     ]
     suite = [
         row
@@ -59,6 +75,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             ["| what | time | processor time | peak memory | GDS |", "| --- | --- | --- | --- | --- |"],
             judged,
         ),
+        (
+            BEGIN_DECKS,
+            END_DECKS,
+            ["| what | an application a run, runs/s | the pool, runs/s | times |", "| --- | --- | --- | --- |"],
+            decks,
+        ),
+        (BEGIN_SOAK, END_SOAK, ["| what | before | after |", "| --- | --- | --- |"], soak),
         (BEGIN_SUITE, END_SUITE, ["| what | time |", "| --- | --- |"], suite),
     ):
         if rows:

@@ -1,0 +1,36 @@
+"""The KLayout application and a pool of it, or a skip that says what is missing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_iclayout.drc.decks.pool import DeckPool
+from pytest_iclayout.sandbox.policy import Limits, SandboxUnavailable, support
+
+
+@pytest.fixture(scope="session")
+def klayout() -> str:
+    program = shutil.which("klayout")
+    if program is None:
+        pytest.skip("no program named klayout is on the PATH")
+    return program
+
+
+@pytest.fixture(scope="session")
+def contained_klayout(klayout: str) -> str:
+    """The application where jobs of it can be contained."""
+    try:
+        support().require()
+    except SandboxUnavailable as error:
+        pytest.skip(str(error))
+    return klayout
+
+
+@pytest.fixture(scope="module")
+def pool(contained_klayout: str) -> Iterator[DeckPool]:
+    """Contained; a job has 20 s."""
+    with DeckPool(children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
+        yield made
