@@ -160,12 +160,26 @@ def _on_a_wrong_net(plan: GuardPlan, right: DeviceRow) -> dict[str, list[DeviceR
     def down(one: Piece) -> DeviceRow:
         return right.changed([one], lambda box: db.Box(box.left, bottom - 100, box.right, box.top))
 
+    label = next(one for one in right.labels if one.text == plan.net)
+    bar = guard.metal.bars[0].center()
+    listed = label._replace(text=f"{plan.net},X", layer=plan.stack.li, x=bar.x, y=bar.y)
     return {
         "ring_not_tied": [bare],
+        "ring_not_tied_that_bears_a_list_of_names": [bare.labelled([*bare.labels, listed])],
+        "two_rings_with_a_fault_each": [_two_rings(plan, bare)],
         "ring_tied_to_another_net": [bare.plus(*plan.ties(guard, net)) for net in others],
         "ring_shorted_to_another_net": [right.plus(one) for net in others for one in plan.ties(guard, net)],
         "terminal_on_the_ring": [down(one) for one in right.of("strip") if one.net != plan.net],
     }
+
+
+def _two_rings(plan: GuardPlan, bare: DeviceRow) -> DeviceRow:
+    """Around a ring that is not tied another one that is, without contacts."""
+    outer = Guard.around(plan.guard.tap.outside.enlarged(2000, 2000))
+    whole = plan.guarded(outer)
+    row = bare.plus(*whole.of("ring_tap", "ring_metal", "ring_implant", "ring_tie"))
+    row = row.replaced(row.of("ring_well"), whole.of("ring_well"))
+    return row.replaced(row.of("track"), whole.of("track"))
 
 
 def _of_a_wrong_kind(plan: GuardPlan, right: DeviceRow) -> dict[str, list[DeviceRow]]:

@@ -109,10 +109,7 @@ class GuardRingedDevice:
     ) -> Iterator[Finding]:
         region = db.Region(ring)
         yield from self._far_from_contacts(view, params, region)
-        if not any(
-            params.ring in name.split(",") and not (shapes.get(params.metal, db.Region()) & region).is_empty()
-            for name, shapes in zip(nets.names, nets.shapes, strict=True)
-        ):
+        if all((shapes & region).is_empty() for shapes in _named(nets, params.ring, params.metal)):
             message = f"the {view.describe(params.metal)} of the ring is not on net {params.ring}"
             yield Finding(rule=self.name, message=message, layer=params.metal, place=Rect.from_db(ring.bbox()))
         if params.exit is not None:
@@ -140,10 +137,7 @@ class GuardRingedDevice:
     ) -> Iterator[Finding]:
         inside = db.Region(db.Polygon(list(ring.each_point_hull())))
         for pin in params.reference.pins:
-            if pin != params.ring and not any(
-                pin in name.split(",") and not (shapes.get(layer, db.Region()) - inside).is_empty()
-                for name, shapes in zip(nets.names, nets.shapes, strict=True)
-            ):
+            if pin != params.ring and all((shapes - inside).is_empty() for shapes in _named(nets, pin, layer)):
                 message = f"net {pin} has no {view.describe(layer)} beyond the ring"
                 yield Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(ring.bbox()))
 
@@ -164,16 +158,19 @@ def _taps(extraction: MosExtraction, params: GuardRingedDeviceParams) -> db.Regi
     in_well, in_substrate = extraction.taps
     if params.kind == "NMOS":
         return in_substrate
-    found = db.Region()
-    for well in map(db.Region, separate_polygons(extraction.view.region(params.layers.nwell))):
-        if (extraction.diffusion - well).is_empty():
-            found += in_well & well
-    return found
+    wells = map(db.Region, separate_polygons(extraction.view.region(params.layers.nwell)))
+    return next((in_well & one for one in wells if (extraction.diffusion - one).is_empty()), db.Region())
 
 
 def _rings_around(region: db.Region, devices: db.Region) -> list[db.Polygon]:
     """The polygons in whose holes all of the devices lies.  What closes by a corner only is open."""
     return [one for one in separate_polygons(region) if (devices - db.Region(holes(one))).is_empty()]
+
+
+def _named(nets: Nets, pin: str, layer: Layer) -> list[db.Region]:
+    """The shapes on a layer of each net that bears a pin's name.  One that bears two names is a short already."""
+    both = zip(nets.names, nets.shapes, strict=True)
+    return [shapes[layer] for name, shapes in both if name == pin and layer in shapes]
 
 
 def _without_bodies(view: LayoutView, params: GuardRingedDeviceParams) -> LayoutView:
