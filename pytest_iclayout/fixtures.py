@@ -1,7 +1,9 @@
-"""Public fixtures: task, checker, layout_session, agent_session."""
+"""Public fixtures: task, checker, layout_session, agent_session, deck_pool."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from pytest_iclayout.options import agents, checkers, settings_key
 if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.oracle import Oracle
+    from pytest_iclayout.drc.decks.pool import DeckPool
     from pytest_iclayout.session.session import LayoutSession
     from pytest_iclayout.suite.manifest import Suite
     from pytest_iclayout.suite.task import Task
@@ -194,3 +197,23 @@ def agent_session(request: pytest.FixtureRequest, task: Task) -> TrialRun:
     if agent is None:
         agent = agents(request.config)[request.param]
     return TrialRun(request, task, agent)
+
+
+@pytest.fixture(scope="session")
+def deck_pool(request: pytest.FixtureRequest) -> Iterator[DeckPool]:
+    """Runs DRC decks contained, in one KLayout application for the whole run, or for each worker of pytest-xdist.
+
+    Tests are skipped, with what to install, where there is no application or no containment.
+    """
+    from pytest_iclayout.drc.decks.engines import EngineUnavailable
+    from pytest_iclayout.drc.decks.pool import DeckPool
+    from pytest_iclayout.sandbox.policy import SandboxUnavailable
+
+    processors = len(os.sched_getaffinity(0))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    try:
+        pool = DeckPool(max(1, processors // workers), sandbox=request.config.stash[settings_key].sandbox)
+    except (EngineUnavailable, SandboxUnavailable) as error:
+        pytest.skip(str(error))
+    with pool:
+        yield pool

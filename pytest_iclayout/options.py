@@ -37,6 +37,8 @@ class Settings:
     run_id: str
     variants: int
     variant_seed: int
+    sandbox: bool
+    """Whether decks run contained."""
 
     @property
     def gate_pictures(self) -> Path:
@@ -126,6 +128,11 @@ def add_options(parser: pytest.Parser) -> None:
         help="whole number that --variants draws with: the same values for the same number, on every machine "
         f"(default: the ini value iclayout_variant_seed, else {defaults.VARIANT_SEED})",
     )
+    group.addoption(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run decks without containment where this machine has no means for it: only decks that you trust",
+    )
     parser.addini(
         "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""
     )
@@ -146,6 +153,7 @@ def configure(config: pytest.Config) -> None:
         run_id=_run_id(config),
         variants=_number(config, "variants", _at_least_zero, defaults.VARIANTS),
         variant_seed=_number(config, "variant_seed", _at_least_zero, defaults.VARIANT_SEED),
+        sandbox=not config.getoption("unsafe_no_sandbox"),
     )
     if config.getoption("agent"):
         agents(config)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_iclayout import broken, options, terminal, xdist
-from pytest_iclayout.fixtures import agent_session, checker, highest_folder, layout_session, task
+from pytest_iclayout.fixtures import agent_session, checker, deck_pool, highest_folder, layout_session, task
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-__all__ = ["agent_session", "checker", "layout_session", "task"]
+__all__ = ["agent_session", "checker", "deck_pool", "layout_session", "task"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
+from concurrent.futures import Future, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +69,7 @@ def _drc(options: argparse.Namespace) -> int:
     )
     try:
         with DeckPool(options.children, sandbox=not options.unsafe_no_sandbox, limits=limits) as pool:
-            executions = [one.result() for one in pool.run(deck, layouts, reports=reports)]
+            executions = _results(pool.run(deck, layouts, reports=reports))
     except (EngineUnavailable, SandboxUnavailable) as error:
         raise ValueError(str(error)) from error
     if options.json:
@@ -80,6 +82,15 @@ def _drc(options: argparse.Namespace) -> int:
             _print(path, one)
         _print_sum(executions)
     return 0 if all(one.ok for one in executions) else EXIT_DIFFERS
+
+
+def _results(futures: Sequence[Future[Execution]]) -> list[Execution]:
+    """Waits; on a terminal it is told how many came to an end."""
+    if sys.stderr.isatty():
+        for number, _ in enumerate(as_completed(futures), 1):
+            print(f"\r{number} of {len(futures)} layouts", end="", file=sys.stderr, flush=True)
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return [one.result() for one in futures]
 
 
 def _report_paths(folder: Path, layouts: Sequence[Path]) -> list[Path]:

@@ -25,7 +25,7 @@ from pytest_iclayout.drc.decks.engines import find_engines
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-NEED_THE_APPLICATION = {"drc.md"}
+NEED_THE_APPLICATION = {"drc.md", "fixtures.md"}
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)")
 

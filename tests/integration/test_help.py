@@ -23,6 +23,7 @@ def test_help_has_a_group_of_all_options_with_an_example(help_text):
         "--iclayout-results",
         "--variants",
         "--variant-seed",
+        "--unsafe-no-sandbox",
     ]
     words = " ".join(group.split())
     for text in (
@@ -55,5 +56,5 @@ def test_items_use_registered_markers_only(tasks, run):
 
 def test_fixtures_are_listed_with_what_they_give(pytester):
     printed = pytester.runpytest_inprocess("--fixtures", "-p", "iclayout").stdout.str()
-    for name in ("task", "checker", "layout_session", "agent_session"):
-        assert re.search(rf"^{name} -- .*pytest_iclayout/fixtures.py:\d+\n    \w", printed, re.MULTILINE), name
+    for name in ("task", "checker", "layout_session", "agent_session", "deck_pool"):
+        assert re.search(rf"^{name}( \[session scope\])? -- .*pytest_iclayout/fixtures.py:\d+\n    \w", printed, re.MULTILINE), name
