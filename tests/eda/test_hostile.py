@@ -23,6 +23,7 @@ pytestmark = pytest.mark.eda
 
 HERE = Path(__file__).parent / "hostile"
 OURS = toml.loads((HERE / "decks.toml").read_text(encoding="utf-8"))
+SCRIPTS = toml.loads((HERE / "scripts.toml").read_text(encoding="utf-8"))
 SHARED = Path(__file__).parents[3] / "shared" / "recipes" / "drc" / "hostile"
 NOBODY = 65534
 
@@ -49,7 +50,8 @@ def outcome(user: str) -> dict[str, Any]:
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *keep]
     drop = drop if os.geteuid() == 0 and user == "ordinary" else []
     command = [*wall, *limit, *drop, sys.executable, str(HERE / "driver.py"), *decks]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    shared = {"PYTHONPATH": str(HERE.parents[1] / "decks")}
+    done = subprocess.run(command, env=os.environ | shared, capture_output=True, text=True, timeout=900, check=False)
     if "unshare failed" in done.stderr:
         pytest.skip(f"no PID namespace here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
@@ -69,6 +71,24 @@ def test_each_hostile_deck_ends_as_it_must(run: dict[str, Any]) -> None:
         if name in OURS and job["status"] not in OURS[name]["status"]
     }
     assert wrong == {}
+
+
+def test_each_hostile_script_ends_as_it_must(run: dict[str, Any]) -> None:
+    found = run["scripts"]
+    assert set(found) == set(SCRIPTS)
+    wrong = {
+        name: (job["ended"], job["log"]) for name, job in found.items() if job["ended"] not in SCRIPTS[name]["ends"]
+    }
+    assert wrong == {}
+
+
+def test_the_scripts_server_lives_the_next_script_runs_and_nothing_is_left(run: dict[str, Any]) -> None:
+    found = run["scripts"]
+    assert run["script_restarts"] == 0
+    assert {name: job["next"] for name, job in found.items() if job["next"] != "ok"} == {}
+    assert {name: job["left_processes"] for name, job in found.items() if job["left_processes"]} == {}
+    assert {name: job["left_files"] for name, job in found.items() if job["left_files"]} == {}
+    assert {name: job["wall_s"] for name, job in found.items() if job["wall_s"] > 20} == {}
 
 
 def test_the_server_lives_and_the_next_job_is_right(run: dict[str, Any]) -> None:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import klayout.db as db
+from script_runs import ScriptRunner
 
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
+from pytest_iclayout.sandbox.fork_server import JobResult
 from pytest_iclayout.sandbox.policy import Limits
 from pytest_iclayout.technology import toml
 
@@ -69,7 +71,47 @@ def main(decks: list[str]) -> None:
                 "left_files": sorted(files() - known),
             }
         restarts = pool.restarts
-    print(json.dumps({"first": first.status.value, "restarts": restarts, "heard": heard, "jobs": found}))
+    scripts, script_restarts = run_scripts()
+    told = {"first": first.status.value, "restarts": restarts, "heard": heard, "jobs": found}
+    print(json.dumps({**told, "scripts": scripts, "script_restarts": script_restarts}))
+
+
+def run_scripts() -> tuple[dict[str, Any], int]:
+    """What became of each script and of a good one after it, and how often the server died."""
+    table = toml.loads(Path(__file__).with_name("scripts.toml").read_text())
+    found: dict[str, Any] = {}
+    with ScriptRunner() as runner:
+        well, limits = "print('well')", LIMITS.model_copy(update={"wall_s": 8.0})
+        runner.submit(well, limits)[1].result()
+        before, known = processes(), files() | outside(runner)
+        for name, script in table.items():
+            job, future = runner.submit(script["code"], LIMITS)
+            result = future.result()
+            again = runner.submit(well, limits)[1].result()
+            log = job / "log"
+            found[name] = {
+                "ended": ending(result),
+                "log": log.read_bytes()[-300:].decode(errors="replace") if log.exists() else "",
+                "wall_s": result.wall_s,
+                "next": ending(again),
+                "left_processes": len(processes() - before),
+                "left_files": sorted((files() | outside(runner)) - known),
+            }
+        return found, runner.server.restarts
+
+
+def ending(result: JobResult) -> str:
+    """The words of scripts.toml."""
+    if result.ended_for is not None:
+        return result.ended_for
+    if result.signal is not None:
+        return "signal"
+    return "ok" if result.ended_well and result.runs == (0,) else "error"
+
+
+def outside(runner: ScriptRunner) -> set[str]:
+    """What lies beside the jobs' folders and scripts."""
+    return {str(path) for path in runner.folder.iterdir() if not path.name.startswith("job")}
 
 
 if __name__ == "__main__":

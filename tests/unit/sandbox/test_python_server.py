@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from script_runs import ScriptRunner
 
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult, ServerError
-from pytest_iclayout.sandbox.policy import Limits, Policy, SandboxUnavailable, support
+from pytest_iclayout.sandbox.policy import Limits, SandboxUnavailable, support
 
 Run = Callable[..., JobResult]
 
 
 @pytest.fixture
-def server() -> Iterator[ForkServer]:
+def runner() -> Iterator[ScriptRunner]:
     try:
         support().require()
     except SandboxUnavailable as error:
         pytest.skip(str(error))
-    made = ForkServer(
-        lambda jobs, done: [sys.executable, "-m", "pytest_iclayout.sandbox.python_server", str(jobs), str(done), "2"],
-        children=2,
-        environment=dict(os.environ),
-    )
-    yield made
-    made.close()
+    with ScriptRunner() as made:
+        yield made
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder that the jobs' user can reach; pytest's own are closed to others."""
-    made = Path(tempfile.mkdtemp())
-    made.chmod(0o711)
-    yield made
-    shutil.rmtree(made)
-
-
-@pytest.fixture
-def run(server: ForkServer, folder: Path) -> Run:
-    numbers = itertools.count()
-
+def run(runner: ScriptRunner) -> Run:
     def run(script: str, **limits: float) -> JobResult:
-        job = folder / f"job{next(numbers)}"
-        source = job.with_suffix(".py")
-        source.write_text(script)
-        source.chmod(0o644)
-        server.start()
-        readable = (source, *map(Path, server.paths))
-        policy = Policy(limits=Limits(**limits), readable=readable).job_folder(job)  # type: ignore[arg-type]
-        data = {"script": str(source), "folder": str(job), "log": str(job / "log"), "policy": policy.wire()}
-        return server.submit(data, policy.limits.wall_s).result(timeout=60)
+        _, future = runner.submit(script, Limits(**limits))  # type: ignore[arg-type]
+        return future.result(timeout=60)
 
     return run
 
 
-def test_a_script_makes_a_layout_in_its_folder(run: Run, folder: Path) -> None:
+def test_a_script_makes_a_layout_in_its_folder(run: Run, runner: ScriptRunner) -> None:
     result = run(
         "import klayout.db as db\n"
         "layout = db.Layout()\n"
@@ -71,7 +45,7 @@ def test_a_script_makes_a_layout_in_its_folder(run: Run, folder: Path) -> None:
     )
     assert result.ended_well
     assert result.runs == (0,)
-    (made,) = folder.rglob("made.gds")
+    (made,) = runner.folder.rglob("made.gds")
     assert made.stat().st_size > 0
 
 
@@ -120,12 +94,12 @@ def test_a_message_that_a_script_forges_is_one_too_many(run: Run) -> None:
     assert run(forged).runs != (0,)
 
 
-def test_a_killed_server_is_started_again_and_no_job_is_lost(run: Run, server: ForkServer) -> None:
+def test_a_killed_server_is_started_again_and_no_job_is_lost(run: Run, runner: ScriptRunner) -> None:
     assert run("pass").ended_well
-    assert server._process is not None
-    server._process.kill()
+    assert runner.server._process is not None
+    runner.server._process.kill()
     assert run("pass").ended_well
-    assert server.restarts == 1
+    assert runner.server.restarts == 1
 
 
 def test_a_server_that_cannot_start_says_why() -> None:
@@ -134,21 +108,16 @@ def test_a_server_that_cannot_start_says_why() -> None:
         broken.start()
 
 
-def test_the_server_ends_with_its_pipe_and_takes_its_children_along(run: Run, server: ForkServer, folder: Path) -> None:
+def test_the_server_ends_with_its_pipe_and_takes_its_children_along(run: Run, runner: ScriptRunner) -> None:
     run("pass")
-    assert server._process is not None
-    process = server._process
-    source = folder / "endless.py"
-    source.write_text("import time, os\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)")
-    source.chmod(0o644)
-    job = folder / "endless"
-    policy = Policy(readable=(source, *map(Path, server.paths))).job_folder(job)
-    data = {"script": str(source), "folder": str(job), "log": str(job / "log"), "policy": policy.wire()}
-    future = server.submit(data, 600)
+    assert runner.server._process is not None
+    process = runner.server._process
+    endless = "import time, os\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)"
+    job, future = runner.submit(endless, Limits(wall_s=600))
     while not (job / "pid").exists() or not (job / "pid").read_text():
         time.sleep(0.01)
     child = int((job / "pid").read_text())
-    server.close()
+    runner.server.close()
     assert process.poll() is not None
     with pytest.raises(ServerError):
         future.result(timeout=5)
