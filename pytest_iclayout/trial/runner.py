@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
 from collections.abc import Mapping
@@ -58,31 +57,18 @@ class _Progress:
 def _tools(session: LayoutSession) -> LayoutTools:
     """The agent's hands: commands in their JSON form, and nothing else of the session.
 
-    What goes in and out is copied: an agent that alters a command or an answer afterwards, to use it
-    again, must not alter the transcript.
+    What comes out is copied, as the session copies what goes in: an agent that alters a command or an answer
+    afterwards, to use it again, must not alter the transcript.  What is no command at all is one that fails: a model
+    that answers nonsense has failed, and is counted.
     """
 
     class Tools:
         __slots__ = ()
 
         def execute(self, command: Mapping[str, Any]) -> Outcome:
-            return session.execute(_as_json(command)).model_copy(deep=True)
+            return session.execute(command).model_copy(deep=True)
 
     return Tools()
-
-
-def _as_json(command: Mapping[str, Any]) -> dict[str, Any]:
-    """A command as its transcript line will hold it; what JSON has no form for becomes text, and is refused as such.
-
-    Raises TypeError for what is no command at all: the agent's program is wrong, not its layout.
-    """
-    try:
-        copied = json.loads(json.dumps(command, default=repr), parse_constant=str)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"a command must be JSON data: {error}") from error
-    if not isinstance(copied, dict):
-        raise TypeError(f"a command must be a mapping (given {type(command).__name__})")
-    return copied
 
 
 def run_trial(task: Task, agent: Agent, settings: TrialSettings, nodeid: str = "") -> Trial:

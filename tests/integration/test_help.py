@@ -57,4 +57,5 @@ def test_items_use_registered_markers_only(tasks, run):
 def test_fixtures_are_listed_with_what_they_give(pytester):
     printed = pytester.runpytest_inprocess("--fixtures", "-p", "iclayout").stdout.str()
     for name in ("task", "checker", "layout_session", "agent_session", "deck_pool"):
-        assert re.search(rf"^{name}( \[session scope\])? -- .*pytest_iclayout/fixtures.py:\d+\n    \w", printed, re.MULTILINE), name
+        heading = rf"^{name}( \[session scope\])? -- .*pytest_iclayout/fixtures.py:\d+\n    \w"
+        assert re.search(heading, printed, re.MULTILINE), name
