@@ -221,7 +221,19 @@ def _wrong_labels(plan: RowPlan, row: DeviceRow) -> Negatives:
         found["label_on_two_nets"] = st.sampled_from(list(combinations(labels, 2))).map(
             lambda pair: row.labelled([*row.labels, pair[0]._replace(y=pair[1].y, x=pair[1].x + 100)]).drawing
         )
+    found["net_in_two_parts_with_a_label_on_each"] = st.sampled_from(labels).map(
+        lambda one: _in_two_parts(row, one).drawing
+    )
     return found
+
+
+def _in_two_parts(row: DeviceRow, label: Label) -> DeviceRow:
+    """A track with a gap of one dbu, and the label on both sides of it."""
+    track = next(one for one in row.of("track") if one.box.contains(db.Point(label.x, label.y)))
+    box, at = track.box, label.x + 100
+    parts = [db.Box(box.left, box.bottom, at, box.top), db.Box(at + 1, box.bottom, box.right, box.top)]
+    cut = row.replaced([track], [track._replace(box=part) for part in parts])
+    return cut.labelled([*row.labels, label._replace(x=at + 101)])
 
 
 def _exchangeable(netlist: MosNetlist, a: str, b: str) -> bool:

@@ -82,12 +82,15 @@ def _message_lines(function: _Function, makers: Set[str]) -> Iterator[int]:
 
 
 _FINDING = "a finding"
-_PLAIN = (ast.Return, ast.Expr, ast.Yield, ast.Call, ast.Name, ast.Attribute, ast.Constant, ast.List, ast.expr_context)
+_PLAIN = (
+    *(ast.Return, ast.Expr, ast.Yield, ast.YieldFrom, ast.Call),
+    *(ast.Name, ast.Attribute, ast.Constant, ast.List, ast.expr_context),
+)
 """Nodes around the making of a finding that leave mutmut nothing to change but that finding."""
 
 
 def message_makers(modules: Collection[ast.Module]) -> frozenset[str]:
-    """``Finding``, the functions that return one, and those that nothing else calls.
+    """``Finding`` and ``Flaw``, the functions that return a finding or explain one, and those that nothing else calls.
 
     What they are given, and what they do, makes no difference to a verdict.
     """
@@ -95,13 +98,46 @@ def message_makers(modules: Collection[ast.Module]) -> frozenset[str]:
     called = frozenset[str]().union(*(_read(one) for one in found))
     outside = frozenset[str]().union(*(_read(_WithoutFunctions().visit(_copy(one))) for one in modules))
     returning = (one.name for one in found if isinstance(one.returns, ast.Name) and one.returns.id == "Finding")
-    makers = frozenset({"Finding", *returning})
+    makers = _FINDINGS.union(returning, _explaining(found, modules))
     while True:
         judging = outside.union(*(_read(_judgement(one, makers)) for one in found if one.name not in makers))
         more = {one.name for one in found if one.name in called - judging} - makers
         if not more:
             return makers
         makers |= more
+
+
+_FINDINGS = frozenset({"Finding", "Flaw"})
+"""What says that a layout is wrong; a flaw is what the extraction of devices finds."""
+
+
+def _explaining(found: Iterable[_Function], modules: Collection[ast.Module]) -> Iterator[str]:
+    """Generators that yield a finding whatever they are given, where all that they yield is passed on.
+
+    How many findings there are makes no difference as long as there is one.
+    """
+    nodes = [node for module in modules for node in ast.walk(module)]
+    passed_on = {id(one.value) for one in nodes if isinstance(one, ast.YieldFrom | ast.Starred)}
+    for one in found:
+        if _always_yields_a_finding(one):
+            calls = [node for node in nodes if isinstance(node, ast.Call) and _callee(node) == one.name]
+            reads = [node for node in nodes if one.name in _own_names(node)]
+            if len(calls) == len(reads) and all(id(call) in passed_on for call in calls):
+                yield one.name
+
+
+def _always_yields_a_finding(function: _Function) -> bool:
+    """By a statement that is no part of another, in a function that does not return before its end."""
+    yields = [one.value for one in function.body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Yield)]
+    return any(isinstance(one.value, ast.Call) and _callee(one.value) in _FINDINGS for one in yields) and not any(
+        isinstance(node, ast.Return) for node in ast.walk(function)
+    )
+
+
+def _own_names(node: ast.AST) -> tuple[str, ...]:
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    return (node.attr,) if isinstance(node, ast.Attribute) else ()
 
 
 class Comparison:

@@ -59,12 +59,50 @@ def test_change_of_what_a_finding_says_does_not_count(old: str, new: str) -> Non
 
 
 def test_functions_that_only_findings_need_are_messages_and_no_others() -> None:
-    assert message_makers([MODULE]) == {"Finding", "describe"}
+    assert message_makers([MODULE]) == {"Finding", "Flaw", "describe"}
 
 
 def test_function_that_another_module_judges_with_is_no_message() -> None:
     other = ast.parse("def judge(view):\n    return len(describe(view)) > 3\n")
     assert "describe" not in message_makers([MODULE, other])
+
+
+EXPLAINING = dedent("""
+    def differences(view, wanted):
+        if len(view) != len(wanted):
+            yield from in_words(view, wanted)
+
+    def in_words(view, wanted):
+        for one in view:
+            yield from unlike(one, wanted)
+        yield Flaw(f"required: {wanted}")
+
+    def unlike(one, wanted):
+        if one + 1 < len(wanted):
+            yield Flaw(f"{one} is wrong")
+""")
+
+
+def explaining(old: str = "", new: str = "") -> set[str]:
+    assert not old or EXPLAINING.count(old) == 1
+    return {*message_makers([ast.parse(EXPLAINING.replace(old, new) if old else EXPLAINING)])} - {"Finding", "Flaw"}
+
+
+def test_findings_that_follow_one_that_is_made_in_any_case_are_messages() -> None:
+    assert explaining() == {"in_words", "unlike"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('    yield Flaw(f"required: {wanted}")', "    if wanted:\n            yield Flaw(wanted)"),
+        ("    for one in view:", "    if not view:\n        return\n    for one in view:"),
+        ("yield from in_words(view, wanted)", "yield len(list(in_words(view, wanted)))"),
+        ("yield from in_words(view, wanted)", "yield from map(in_words, view, wanted)"),
+    ],
+)
+def test_findings_that_may_be_none_or_that_are_looked_at_are_a_judgement(old: str, new: str) -> None:
+    assert not explaining(old, new)
 
 
 def test_pragmas_leave_what_judges() -> None:
