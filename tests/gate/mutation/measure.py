@@ -18,8 +18,9 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,30 +36,20 @@ else:
 
 HERE = Path(__file__).parent
 PACKAGE = "iclayout_checkers"
-ITEMS = "every_gate.py"
-FEW, ALL = 10, 50
-"""Examples of each gate: for every mutant, and then for those that live; the latter is the default of the gate."""
-KILLED = {1, 3}
-"""Exit codes of pytest: a test failed, or pytest itself did."""
-TIMED_OUT = {-24, 24, 36, 152, 255}
-SEGFAULT = {-11, -9}
-LIVED = 0
 
 CONFIGURATION = """\
 [tool.mutmut]
 source_paths = ["{package}"]
 only_mutate = {modules}
-pytest_add_cli_args_test_selection = ["tests/{items}"]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:benchmark"]
-timeout_constant = 1.0
-timeout_multiplier = 20.0
-track_dependencies = false
-use_git_change_detection = false
-use_setproctitle = false
-
-[tool.pytest.ini_options]
-pythonpath = ["tests"]
 """
+
+
+class Fate(str, Enum):
+    """What becomes of a mutant; one that is late comes to no end."""
+
+    LIVED = "lived"
+    KILLED = "killed"
+    LATE = "late"
 
 
 class Change(NamedTuple):
@@ -70,6 +61,10 @@ class Change(NamedTuple):
     """The lines that differ, without indentation."""
     new: str
 
+    @property
+    def module(self) -> str:
+        return self.function.partition(".")[0]
+
     def __str__(self) -> str:
         old = "".join(f"\n  - {line}" for line in self.old.splitlines())
         return self.function + old + "".join(f"\n  + {line}" for line in self.new.splitlines())
@@ -77,14 +72,8 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Mutant:
-    name: str
-    module: str
     change: Change
-    exit_code: int | None
-
-    @property
-    def is_dead(self) -> bool:
-        return self.exit_code in KILLED | TIMED_OUT | SEGFAULT
+    fate: Fate
 
 
 class MeasureError(Exception):
@@ -94,9 +83,8 @@ class MeasureError(Exception):
 class Bench:
     """A folder in which mutmut finds the checkers under the name that they are imported by."""
 
-    def __init__(self, folder: Path, patterns: Sequence[str], workers: int) -> None:
+    def __init__(self, folder: Path, patterns: Sequence[str]) -> None:
         self.folder = folder
-        self._workers = workers
         self.sources = {
             path.stem: path.read_text(encoding="utf-8")
             for path in sorted(Path(iclayout_checkers.__file__).parent.glob("*.py"))
@@ -111,19 +99,14 @@ class Bench:
             "PYTHONHASHSEED": "0",
         }
         shutil.rmtree(folder, ignore_errors=True)
-        tests = folder / "tests"
-        tests.mkdir(parents=True)
-        for path in (HERE / ITEMS, HERE / "parameters.toml", HERE.parent / "mutants.py", HERE.parent / "mutants.toml"):
-            shutil.copy(path, tests)
+        folder.mkdir(parents=True)
         self._trees = {name: ast.parse(source) for name, source in self.sources.items()}
         self._makers = message_makers(list(self._trees.values()))
 
     def find_functions(self) -> dict[str, dict[str, frozenset[str]]]:
         """For "judging" and "drawing", the functions that the gate calls, by module."""
         calls = self.folder / "calls.json"
-        environment = {"ICLAYOUT_MUTATION_CALLS": str(calls), "ICLAYOUT_MUTATION_EXAMPLES": str(FEW)}
-        command = ["pytest", ITEMS, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:benchmark"]
-        self._run(command, self.folder / "tests", environment)
+        self._replay("calls", calls)
         found = json.loads(calls.read_text(encoding="utf-8"))
         return {
             purpose: {
@@ -142,21 +125,26 @@ class Bench:
                 mutated.append(f"{PACKAGE}/{name}.py")
                 source = with_pragmas(source, judging[name], self._makers)
             (package / f"{name}.py").write_text(source, encoding="utf-8")
-        text = CONFIGURATION.format(package=PACKAGE, modules=json.dumps(mutated or ["none.py"]), items=ITEMS)
+        text = CONFIGURATION.format(package=PACKAGE, modules=json.dumps(mutated or ["none.py"]))
         (self.folder / "pyproject.toml").write_text(text, encoding="utf-8")
 
-    def run_mutmut(self, examples: int, names: Sequence[str] = ()) -> None:
-        command = ["mutmut", "run", "--max-children", str(self._workers), *names]
-        self._run(command, self.folder, {"ICLAYOUT_MUTATION_EXAMPLES": str(examples)})
+    def make_mutants(self) -> None:
+        self._run("mutmut", ["-c", "from mutmut.__main__ import create_mutants; create_mutants(1)"])
 
-    def mutants(self) -> Iterator[Mutant]:
-        """All mutants but those that differ from the checker in the contents of findings alone."""
-        for name in sorted(self.wanted):
-            results = self.folder / "mutants" / PACKAGE / f"{name}.py.meta"
-            if results.exists():
-                codes = json.loads(results.read_text(encoding="utf-8"))["exit_code_by_key"]
-                source = results.with_suffix("").read_text(encoding="utf-8")
-                yield from _read_mutants(name, source, codes, self._makers)
+    def mutants(self) -> list[Mutant]:
+        """With what became of them: all but those that differ from the checker in the contents of findings alone."""
+        changes = {key: change for name in sorted(self.wanted) for key, change in self._changes(name)}
+        names, fates = self.folder / "names.json", self.folder / "fates.json"
+        names.write_text(json.dumps([*changes]), encoding="utf-8")
+        self._replay("fates", names, fates)
+        found = json.loads(fates.read_text(encoding="utf-8"))
+        return [Mutant(change, Fate(found[key])) for key, change in changes.items()]
+
+    def _changes(self, name: str) -> Iterator[tuple[str, Change]]:
+        made = self.folder / "mutants" / PACKAGE / f"{name}.py.meta"
+        if made.exists():
+            keys = json.loads(made.read_text(encoding="utf-8"))["exit_code_by_key"]
+            yield from _read_changes(name, made.with_suffix("").read_text(encoding="utf-8"), keys, self._makers)
 
     def uncalled(self, found: Mapping[str, Mapping[str, frozenset[str]]]) -> list[str]:
         return [
@@ -175,20 +163,25 @@ class Bench:
             if one.name in judging[name] and one.is_decorated
         ]
 
-    def _run(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
-        log = self.folder / f"{command[0]}.log"
+    def _replay(self, what: str, *paths: Path) -> None:
+        self._run(what, [str(HERE / "replay.py"), what, *map(str, paths)])
+
+    def _run(self, what: str, arguments: list[str]) -> None:
+        log = self.folder / f"{what}.log"
+        # mutmut's checkers go before those that are installed; as long as there are none, the latter are run.
+        environment = {"PYTHONPATH": os.pathsep.join(map(str, (self.folder / "mutants", HERE.parent)))}
         with log.open("w", encoding="utf-8") as output:
             done = subprocess.run(
-                [sys.executable, "-m", *command],
-                cwd=folder,
+                [sys.executable, *arguments],
+                cwd=self.folder,
                 env=self._environment | environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
             )
         if done.returncode:
-            text = log.read_text(encoding="utf-8").rpartition("\r")[2]
-            raise MeasureError(f"{' '.join(command[:2])} ended with {done.returncode}; its output:\n{text[-4000:]}")
+            text = log.read_text(encoding="utf-8")
+            raise MeasureError(f"{what} ended with {done.returncode}; its output:\n{text[-4000:]}")
 
 
 def _checkers_that_use(modules: set[str]) -> list[str]:
@@ -202,14 +195,14 @@ def _checkers_that_use(modules: set[str]) -> list[str]:
     return found
 
 
-def _read_mutants(
-    module: str, source: str, codes: Mapping[str, int | None], makers: frozenset[str]
-) -> Iterator[Mutant]:
+def _read_changes(
+    module: str, source: str, keys: Iterable[str], makers: frozenset[str]
+) -> Iterator[tuple[str, Change]]:
     """From a module as mutmut writes it: the originals and all mutants stand in it as functions."""
     lines = source.splitlines()
     by_name = {one.node.name: one for one in functions(ast.parse(source))}
     comparisons: dict[str, Comparison] = {}
-    for key, code in codes.items():
+    for key in keys:
         mutant = by_name[key.rpartition(".")[2]]
         mangled = mutant.node.name.rpartition("__mutmut_")[0]
         original = by_name[f"{mangled}__mutmut_orig"]
@@ -222,7 +215,7 @@ def _read_mutants(
             # The first line names the function; a default value that changed stands there in a short signature.
             head = lines[mutant.first_line - 1].replace(mutant.node.name, f"{mangled}__mutmut_orig")
             change = _difference([lines[original.first_line - 1], *old], [head, *new])
-            yield Mutant(key, module, Change(f"{module}.{name}", *change), code)
+            yield key, Change(f"{module}.{name}", *change)
 
 
 def _difference(old: list[str], new: list[str]) -> tuple[str, str]:
@@ -246,19 +239,19 @@ class Survivors:
 def report(mutants: Sequence[Mutant], known: Survivors, modules: set[str]) -> bool:
     """Print the result; whether no mutant lives but those of the table."""
     print(f"{'module':24} {'mutants':>8} {'killed':>8} {'lived':>8}")
-    for module in sorted({one.module for one in mutants}):
-        here = [one for one in mutants if one.module == module]
-        dead = sum(one.is_dead for one in here)
+    for module in sorted({one.change.module for one in mutants}):
+        here = [one for one in mutants if one.change.module == module]
+        dead = sum(one.fate != Fate.LIVED for one in here)
         print(f"{module:24} {len(here):8} {dead:8} {len(here) - dead:8}")
-    dead = sum(one.is_dead for one in mutants)
-    late = sum(one.exit_code in TIMED_OUT for one in mutants)
+    dead = sum(one.fate != Fate.LIVED for one in mutants)
+    late = sum(one.fate == Fate.LATE for one in mutants)
     print(f"score: {dead} of {len(mutants)} mutants killed, {dead / max(1, len(mutants)):.2%}; {late} of them by time")
-    lived = Counter(one.change for one in mutants if not one.is_dead)
+    lived = Counter(one.change for one in mutants if one.fate == Fate.LIVED)
     new = lived - known.count
     for change, times in sorted(new.items()):
         print(f"lives and is not in the table{f', {times} times' if times > 1 else ''}: {change}")
     for change in sorted(known.count - lived):
-        if change.function.partition(".")[0] in modules:
+        if change.module in modules:
             exists = any(one.change == change for one in mutants)
             print(f"in the table, but {'killed' if exists else 'no mutant'} now: {change}")
     return not new
@@ -268,19 +261,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the gate by mutating the checkers.")
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="a module in checkers/, or a pattern")
     parser.add_argument("--folder", type=Path, default=Path(".tox") / "mutation", help="where to work; is emptied")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time, by default 1")
     options = parser.parse_args()
     try:
-        bench = Bench(options.folder.resolve(), options.modules, options.workers)
+        bench = Bench(options.folder.resolve(), options.modules)
         found = bench.find_functions()
         bench.write_sources(found["judging"])
-        bench.run_mutmut(FEW)
-        if lived := [one.name for one in bench.mutants() if one.exit_code == LIVED]:
-            bench.run_mutmut(ALL, lived)
+        bench.make_mutants()
+        mutants = bench.mutants()
     except MeasureError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    mutants = list(bench.mutants())
     print("not mutated, because decorated:", ", ".join(bench.decorated(found["judging"])) or "none")
     uncalled = bench.uncalled(found)
     print("called by no gate:", ", ".join(uncalled) or "none")

@@ -95,16 +95,22 @@ def message_makers(modules: Collection[ast.Module]) -> frozenset[str]:
     What they are given, and what they do, makes no difference to a verdict.
     """
     found = [one.node for module in modules for one in functions(module)]
-    called = frozenset[str]().union(*(_read(one) for one in found))
+    reads = [_read(one) for one in found]
+    called = frozenset[str]().union(*reads)
     outside = frozenset[str]().union(*(_read(_WithoutFunctions().visit(_copy(one))) for one in modules))
     returning = (one.name for one in found if isinstance(one.returns, ast.Name) and one.returns.id == "Finding")
     makers = _FINDINGS.union(returning, _explaining(found, modules))
+    judgements = [_read(_judgement(one, makers)) for one in found]
     while True:
-        judging = outside.union(*(_read(_judgement(one, makers)) for one in found if one.name not in makers))
-        more = {one.name for one in found if one.name in called - judging} - makers
+        judging = outside.union(*(read for one, read in zip(found, judgements, strict=True) if one.name not in makers))
+        more = frozenset(one.name for one in found if one.name in called - judging) - makers
         if not more:
             return makers
         makers |= more
+        judgements = [
+            _read(_judgement(one, makers)) if more & read else judgement
+            for one, read, judgement in zip(found, reads, judgements, strict=True)
+        ]
 
 
 _FINDINGS = frozenset({"Finding", "Flaw"})
