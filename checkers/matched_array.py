@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations, groupby, permutations
 from typing import Annotated
@@ -124,20 +125,16 @@ class MatchedArray:
             cell = view.layout.cell(name)
             if cell is None:
                 yield Finding(rule=self.name, message=f"there is no cell {name}")
-                continue
-            for info in view.layout.layer_infos():
-                layer = Layer(layer=info.layer, datatype=info.datatype)
-                found = db.Region(cell.begin_shapes_rec(view.layout.layer(info)))
-                yield from self._unlike(view, name, layer, found ^ expected.get(layer, db.Region()))
-            drawn = {(info.layer, info.datatype) for info in view.layout.layer_infos()}
-            for layer, region in expected.items():
-                if (layer.layer, layer.datatype) not in drawn:
-                    yield from self._unlike(view, name, layer, region)
+            else:
+                drawn = _drawn(view.layout, cell)
+                for layer in sorted(drawn.keys() | expected.keys()):
+                    differs = drawn.get(layer, db.Region()) ^ expected.get(layer, db.Region())
+                    if not differs.is_empty():
+                        yield self._unlike(view, name, layer, differs.bbox())
 
-    def _unlike(self, view: LayoutView, name: str, layer: Layer, region: db.Region) -> Iterator[Finding]:
-        if region.area() > 0:
-            message = f"cell {name} differs from the unit on {view.describe(layer)}, in its own coordinates"
-            yield Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(region.bbox()))
+    def _unlike(self, view: LayoutView, name: str, layer: Layer, place: db.Box) -> Finding:
+        message = f"cell {name} differs from the unit on {view.describe(layer)}, in its own coordinates"
+        return Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(place))
 
     def _places(self, view: LayoutView, params: MatchedArrayParams) -> tuple[dict[tuple[int, int], str], list[Finding]]:
         """The letter at each column and row of the grid, counted from the lower left corner."""
@@ -145,19 +142,19 @@ class MatchedArray:
         counts = dict(params.devices)
         if params.dummy is not None:
             counts[params.dummy] = 2 * params.row_count
-        distinct = placements.distinct(max(counts.values()) + 1)
+        placed = Counter({view.layout.cell_name(index): number for index, number in placements.counts.items()})
+        # More places than that are more placements, too.
+        most = max(counts.values())
+        distinct = {view.layout.cell_name(index): places for index, places in placements.distinct(most).items()}
         found: dict[Placement, str] = {}
         complaints = []
         for letter, count in counts.items():
-            cell = view.layout.cell(params.cells[letter])
-            index = -1 if cell is None else cell.cell_index()
-            number = placements.counts.get(index, 0)
-            if number != count or len(distinct.get(index, ())) != count:
-                message = (
-                    f"cell {params.cells[letter]} is placed {number} time(s), required are {count} different places"
-                )
-                complaints.append(Finding(rule=self.name, message=message, measured=number, required=count))
-            found |= dict.fromkeys(distinct.get(index, ()), letter)
+            name = params.cells[letter]
+            places = distinct.get(name, ())
+            if placed[name] != count or len(places) != count:
+                message = f"cell {name} is placed {placed[name]} time(s), required are {count} different places"
+                complaints.append(Finding(rule=self.name, message=message, measured=placed[name], required=count))
+            found |= dict.fromkeys(places, letter)
         if complaints:
             return {}, complaints
         if len({place[2:] for place in found}) > 1 or any(place.magnification != 1 for place in found):
@@ -171,7 +168,7 @@ class MatchedArray:
 
     def _grid(self, found: Mapping[Placement, str], params: MatchedArrayParams) -> dict[tuple[int, int], str] | None:
         left, bottom = min(place.x for place in found), min(place.y for place in found)
-        across, up = params.column_pitch * PER_DBU, (params.row_pitch or 1) * PER_DBU
+        across, up = params.column_pitch * PER_DBU, (params.row_pitch or params.column_pitch) * PER_DBU
         columns = params.columns + (2 if params.dummy is not None else 0)
         wanted = {(column, row) for column in range(columns) for row in range(params.row_count)}
         grid = {}
@@ -210,14 +207,13 @@ class MatchedArray:
         units = [cell.cell_index() for cell in cells if cell is not None]
         for layer in params.shapes:
             index = view.layout.find_layer(layer.layer, layer.datatype)
-            if index is None:
-                continue
-            shapes = view.cell.begin_shapes_rec(index)
-            shapes.unselect_cells(units)
-            region = db.Region(shapes)
-            if region.area() > 0:
-                message = f"{view.describe(layer)} has shapes outside the unit cells"
-                yield Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(region.bbox()))
+            if index is not None:
+                shapes = view.cell.begin_shapes_rec(index)
+                shapes.unselect_cells(units)
+                region = db.Region(shapes)
+                if region.area() > 0:
+                    message = f"{view.describe(layer)} has shapes outside the unit cells"
+                    yield Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(region.bbox()))
 
     def witness(self, params: MatchedArrayParams, bench: Bench) -> Drawing:
         return _arranged(params).drawing
@@ -229,6 +225,14 @@ class MatchedArray:
     def variants(self, params: MatchedArrayParams) -> frozenset[str]:
         # A quarter turn makes columns of rows, and a pattern reads in one direction.
         return (MOVED - {"rotate"}) | PLACED
+
+
+def _drawn(layout: db.Layout, cell: db.Cell) -> dict[Layer, db.Region]:
+    """What a cell holds on each layer of the layout."""
+    return {
+        Layer(layer=info.layer, datatype=info.datatype): db.Region(cell.begin_shapes_rec(layout.layer(info)))
+        for info in layout.layer_infos()
+    }
 
 
 def _rows(grid: Mapping[tuple[int, int], str]) -> Rows:

@@ -120,6 +120,9 @@ def matched_negatives(
         "pitch_a_dbu_off": by.map(lambda by: replace(arranged, column_pitch=arranged.column_pitch + by).drawing),
         "unit_of_one_device_a_dbu_off": with_shapes(grown),
         "unit_of_one_device_lacks_a_shape": with_shapes(lambda n, by: [*unit[:n], *unit[n + 1 :]]),
+        "units_lack_a_shape": shape.map(
+            lambda n: arranged.drawn(units, {one: [*unit[:n], *unit[n + 1 :]] for one in arranged.cells})
+        ),
         "unit_of_one_device_moved_by_a_dbu": with_shapes(
             lambda n, by: [(layer, box.moved(by, 0)) for layer, box in unit]
         ),
@@ -162,6 +165,8 @@ def matched_negatives(
     if arranged.dummy is not None:
         found["without_dummies"] = st.just(replace(arranged, dummy=None).drawing)
         found["dummies_at_one_end"] = st.just(arranged.drawn(_dummies_last(arranged)))
+        if len(arranged.rows) > 1:
+            found["dummies_at_opposite_ends"] = st.just(arranged.drawn(_dummies_at_opposite_ends(arranged)))
     if long_runs is not None:
         found["run_too_long"] = st.just(replace(arranged, rows=long_runs).drawing)
     if arranged.ordered and len(set("".join(arranged.rows))) > 1:
@@ -185,6 +190,17 @@ def _dummies_last(arranged: Arrangement) -> list[Unit]:
     end = arranged.dummy or ""
     rows = replace(arranged, dummy=None, rows=tuple(f"{row}{end}{end}" for row in arranged.rows))
     return rows.units
+
+
+def _dummies_at_opposite_ends(arranged: Arrangement) -> list[Unit]:
+    """Both dummies at the right end of the upper rows and at the left end of the lower ones: half a turn leaves that
+    as it is, so the centroids are still common.
+    """
+    ends, half = 2 * (arranged.dummy or ""), len(arranged.rows) // 2
+    upper, lower = arranged.rows[:half], arranged.rows[-half:]
+    middle = arranged.full_rows[half:-half]
+    rows = (*(f"{row}{ends}" for row in upper), *middle, *(f"{ends}{row}" for row in lower))
+    return replace(arranged, dummy=None, rows=rows).units
 
 
 def _letters_exchanged(arranged: Arrangement) -> Arrangement:
