@@ -41,10 +41,10 @@ Group = frozenset[Pin]
 
 def pins_of(view: LayoutView) -> tuple[Pin, ...]:
     """The labels that stand on a conductor's own layer or on its label layer, sorted."""
+    labels = {entry.layer: entry.label for entry in view.technology.layers}
     found = set()
     for layer in conductor_layers(view):
-        entry = view.technology.entry(layer)
-        for label_layer in {layer, layer if entry is None or entry.label is None else entry.label}:
+        for label_layer in {layer, labels.get(layer) or layer}:
             texts = view.texts(label_layer)
             found |= {Pin(layer, text.string, text.trans.disp.x, text.trans.disp.y) for text in texts.each()}
     return tuple(sorted(found))
@@ -58,7 +58,7 @@ def groups_of(view: LayoutView) -> tuple[Group, ...]:
     """
     connectivity = Connectivity(view)
     groups = _grouped(view, connectivity.joined)
-    if connectivity.separate is not connectivity.joined and _grouped(view, connectivity.separate) != groups:
+    if _grouped(view, connectivity.separate) != groups:
         raise ValueError("the given layout connects pins by nothing but a corner")
     return tuple(sorted(groups, key=sorted))
 
