@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
@@ -63,11 +64,22 @@ class ManifestFile(pytest.File):
         return iter(())
 
 
+_ID_AT_ONCE = re.compile(
+    rb'(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*id[ \t]*=[ \t]*"([\w.-]+)"[ \t]*(?:#[^\n]*)?\r?\n', re.ASCII
+)
+"""The first key of a file, below nothing but comments: where the id stands there, the rest need not be parsed."""
+
+
 def _id_in(path: Path) -> str:
     """The id that a file gives, or for a damaged file (an error of its own) its name."""
     try:
+        if path.is_file():
+            with path.open("rb") as stream:
+                at_once = _ID_AT_ONCE.match(stream.read(4096))
+            if at_once:
+                return at_once[1].decode()
         return str(read_toml(path).get("id", path.stem))
-    except SuiteError:
+    except (OSError, SuiteError):
         return path.stem
 
 

@@ -27,6 +27,7 @@ def load_technology(path: Path) -> Technology:
     return _from_toml(source, str(path))
 
 
+@cache
 def builtin_names() -> tuple[str, ...]:
     """Names that :func:`builtin_technology` takes, sorted."""
     folder = resources.files(__package__) / "data"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from pytest_iclayout.technology.layers import Layer, LayerRef
 
@@ -112,8 +112,17 @@ class Technology(_Frozen):
     """Layer names: conductor -> the layer that interrupts it."""
     rule_sets: dict[str, tuple[Rule, ...]] = Field(default_factory=dict)
 
+    _is_known_consistent: bool = PrivateAttr(default=False)
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Technology:
+        # pydantic asks again wherever the technology becomes a field of another model.
+        if not self._is_known_consistent:
+            self._require_consistency()
+            self._is_known_consistent = True
+        return self
+
+    def _require_consistency(self) -> None:
         names = [entry.name for entry in self.layers]
         pairs = [entry.layer for entry in self.layers]
         for kind, values in (("layer name", names), ("layer", [str(pair) for pair in pairs])):
@@ -137,7 +146,6 @@ class Technology(_Frozen):
                 if key in seen:
                     raise ValueError(f"rule set {set_name!r} has rule {rule.id} twice for the same layers")
                 seen.add(key)
-        return self
 
     @property
     def dbu_um(self) -> float:

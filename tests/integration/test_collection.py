@@ -194,6 +194,22 @@ def test_manifest_lists_ids_and_not_names_of_files(tasks, run):
     run().assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# a task\n\nid = 'a'\n",
+        'id = """a"""\n',
+        '"id" = "a" # its name\n',
+        'refinement = [\n"""\nid = "b"\n"""]\nid = "a"\n',
+    ],
+)
+def test_manifest_finds_ids_however_they_are_written(tasks, run, head):
+    tasks.write_text("s/manifest.toml", 'version = "1"\ntasks = ["a"]\n')
+    whole = tasks.write("s/first_task.toml", id="a").read_text()
+    tasks.write_text("s/first_task.toml", head + whole.partition("\n")[2])
+    run().assert_outcomes(passed=2)
+
+
 def test_manifest_that_lists_a_task_twice_is_an_error(tasks, run, shown):
     tasks.write_text("s/manifest.toml", 'version = "1"\ntasks = ["a", "b", "a"]\n')
     result = run()
