@@ -23,6 +23,12 @@ _FACTORS = (2, 10, 1000)
 """By which numbers in the wrong unit are off, or counted from both sides."""
 
 
+_ZEROS = ("0" * 20, "0" * 40)
+"""Behind the point: so near to a whole number, a float is one."""
+
+_PLACE = "$"
+
+
 def answered(layer: Layer, values: Mapping[str, Any]) -> Drawing:
     """The given layout with a label that holds ``values`` as JSON."""
     return _labelled(layer, json.dumps(values))
@@ -38,6 +44,10 @@ def answer_negatives(layer: Layer, truths: Mapping[str, Truth], bench: Bench) ->
 
     def with_value(key: str, value: Any) -> Drawing:
         return answered(layer, {**truths, key: value})
+
+    def with_number(key: str, number: str) -> Drawing:
+        """``number`` as it stands: one of more digits than a float holds."""
+        return _labelled(layer, json.dumps({**truths, key: _PLACE}).replace(json.dumps(_PLACE), number))
 
     found: dict[str, SearchStrategy[Drawing]] = {
         "no_answer": st.just(()),
@@ -65,6 +75,8 @@ def answer_negatives(layer: Layer, truths: Mapping[str, Truth], bench: Bench) ->
     for key, truth in truths.items():
         for what, values in {**_near(truth), **_other_kinds(truth)}.items():
             found[f"{key}_{what}"] = st.sampled_from([with_value(key, value) for value in values])
+        if isinstance(truth, int) and not isinstance(truth, bool):
+            found[f"{key}_a_trifle_off"] = st.sampled_from([with_number(key, f"{truth}.{zeros}1") for zeros in _ZEROS])
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect
 from collections.abc import Iterator
 from math import isqrt
 from typing import Annotated, Literal
@@ -41,8 +43,9 @@ class _Question(Params):
 
     def polygon_at(self, view: LayoutView, layer: LayerRef, point: Point) -> db.Polygon:
         """The merged shape with the point inside of it, which must be rectilinear."""
-        found = [one for one in separate_polygons(view.region(layer)) if _is_within(db.Region(one), point)]
-        if len(found) != 1 or not found[0].is_rectilinear():
+        polygons = separate_polygons(view.region(layer))
+        found = [one for one in polygons if one.is_rectilinear() and _is_within(db.Region(one), point)]
+        if len(found) != 1:
             raise self.refuse(f"({point.x}, {point.y}) is not inside one rectilinear shape of {view.describe(layer)}")
         return found[0]
 
@@ -59,7 +62,7 @@ class WidthAt(_Question):
         x, y = self.point.x, self.point.y
         across = _chords(polygon, x, y)
         along = _chords(polygon.transformed(_SWAPPED), y, x)
-        if len(across) != 1 or len(along) != 1:
+        if {len(across), len(along)} != {1}:
             raise self.refuse("an edge of the shape lies in line with the point")
         return min(*across, *along)
 
@@ -115,8 +118,8 @@ class NetAt(_Question):
             for reading in (nets.joined, nets.separate)
             for number in reading.under(self.point, [self.layer])
         }
-        name = names.pop() if len(names) == 1 else "$"
-        if name.startswith("$") or "," in name:
+        name = ",".join(names)
+        if _NO_NAME.search(name):
             raise self.refuse(f"the net at ({self.point.x}, {self.point.y}) does not have one name")
         return name
 
@@ -134,10 +137,10 @@ class Connected(_Question):
         found = set()
         for reading in (nets.joined, nets.separate):
             one, other = reading.under(self.a, [self.layer_a]), reading.under(self.b, [self.layer_b])
-            if len(one) != 1 or len(other) != 1:
+            if {len(one), len(other)} != {1}:
                 raise self.refuse("a or b is not on one net")
             found.add(one == other)
-        if len(found) > 1:
+        if len(found) != 1:
             raise self.refuse("it depends on whether a corner conducts")
         return found.pop()
 
@@ -150,7 +153,7 @@ class NetCount(_Question):
 
     def truth(self, nets: Connectivity) -> int:
         found = {sum(self.layer in one for one in reading.shapes) for reading in (nets.joined, nets.separate)}
-        if len(found) > 1:
+        if len(found) != 1:
             raise self.refuse("it depends on whether a corner conducts")
         return found.pop()
 
@@ -203,8 +206,13 @@ Question = Annotated[
     Field(discriminator="ask"),
 ]
 
+_NO_NAME = re.compile(r"^$|^\$|,")
+"""A net without a text has a name that begins with a dollar sign; several texts stand with commas between them."""
+
 _SWAPPED = db.Trans(db.Trans.M45)
 """x and y change places."""
+
+_ABOVE_AND_BELOW = (True, False)
 
 
 def truths_of(questions: tuple[Question, ...], view: LayoutView) -> dict[str, Truth]:
@@ -229,13 +237,13 @@ def _is_near(region: db.Region, point: Point) -> bool:
 
 def _chords(polygon: db.Polygon, x: int, y: int) -> set[int]:
     """Lengths of the horizontal chord through a point just above y and just below: two where an edge is at y."""
-    return {_chord(polygon, x, y, above) for above in (True, False)}
+    return {_chord(polygon, x, y, above) for above in _ABOVE_AND_BELOW}
 
 
 def _chord(polygon: db.Polygon, x: int, y: int, above: bool) -> int:
     crossed = sorted(_crossings(polygon, y, above))
-    left, right = next((low, high) for low, high in zip(crossed[::2], crossed[1::2], strict=True) if low < x < high)
-    return right - left
+    right = bisect(crossed, x)
+    return crossed[right] - crossed[right - 1]
 
 
 def _crossings(polygon: db.Polygon, y: int, above: bool) -> Iterator[int]:

@@ -293,7 +293,7 @@ def test_value_that_no_program_should_stumble_over_is_wrong(value: str) -> None:
     ("text", "said"),
     [
         ('{"width": 140, "apart": false, "name": "A", "box": [0, 0, 400, 1340], "width": 140}', "a key stands twice"),
-        ('{"width": NaN, "apart": false, "name": "A", "box": [0, 0, 400, 1340]}', "NaN is no JSON number"),
+        ('{"width": NaN, "apart": false, "name": "A", "box": [0, 0, 400, 1340]}', "key width: must be a number"),
         ("[140]", "not an object"),
         ("140", "not an object"),
         ("{'width': 140}", "the label is no JSON object"),
