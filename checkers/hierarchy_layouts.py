@@ -51,6 +51,10 @@ def changed_hierarchy(bench: Bench, demands: Demands) -> dict[str, SearchStrateg
         if demands.max_shapes is not None:
             more = demands.max_shapes - len(solved.shapes()) + 1
             found["one_shape_too_many"] = [(*solution, *[rect(layer, box)] * more)]
+            if more > 1 and box.width() > 2:
+                found["one_shape_too_many_of_parts_joined_by_a_line"] = [
+                    (*solution, *[_two_parts(layer, box)] * (more // 2), *[rect(layer, box)] * (more % 2))
+                ]
         if demands.max_depth is not None:
             found["one_level_too_many"] = [(*solution, *_nested(layer, box, demands.max_depth + 1))]
     if demands.max_instances is not None and solved.instances:
@@ -61,6 +65,7 @@ def changed_hierarchy(bench: Bench, demands: Demands) -> dict[str, SearchStrateg
         found["copy_twice"] = [(*solution, _again(solved, one)) for one in named]
         found["copies_over_what_is_drawn"] = [(*solution, *_flat(solved))]
         found["one_copy_drawn_flat"] = [(*solution, *_one_flat(solved, one)) for one in named]
+        found["two_copies_on_one_place"] = _on_one_place(bench, named)
         found["cell_of_another_name"] = _renamed(solution, demands.cell)
     if (demands.cell is not None or demands.min_depth > 0) and not _has_labels_below(solved):
         found["drawn_flat"] = [(*solution, *_flattened(solved))]
@@ -103,16 +108,60 @@ def _child(element: Element) -> str:
 
 def _again(edit: Edit, element: Element) -> cmd.PlaceInstance:
     """The same cell once more, where the instance, or the first member of the array, stands."""
-    return _member(edit, element, db.Vector())
+    return _placed(edit, element, _members(element)[0])
 
 
-def _member(edit: Edit, element: Element, step: db.Vector) -> cmd.PlaceInstance:
-    assert isinstance(element.handle, db.Instance)
-    trans = element.handle.cplx_trans
-    turn = Orientation(list(Orientation)[round(trans.angle / 90) % 4 + 4 * trans.is_mirror()])
-    at = trans.disp + step
-    transform = Transform(orientation=turn, dx=at.x, dy=at.y)
+def _members(element: Element) -> list[db.Trans]:
+    """Where an instance, or each member of an array, stands."""
+    instance = element.handle
+    assert isinstance(instance, db.Instance)
+    return [
+        db.Trans(instance.a * column + instance.b * row) * instance.trans
+        for row in range(max(1, instance.nb))
+        for column in range(max(1, instance.na))
+    ]
+
+
+def _placed(edit: Edit, element: Element, trans: db.Trans) -> cmd.PlaceInstance:
+    """The cell of an instance at another place."""
+    turn = list(Orientation)[trans.angle + 4 * trans.is_mirror()]
+    transform = Transform(orientation=turn, dx=trans.disp.x, dy=trans.disp.y)
     return cmd.PlaceInstance(cell=edit.cell_of(element), child=_child(element), transform=transform)
+
+
+def _on_one_place(bench: Bench, named: list[Element]) -> Iterator[Drawing]:
+    """As many copies as there are, of which one, turned upside down, lies on another where that changes nothing, and
+    the place of one is drawn flat."""
+    solved = Edit(bench, bench.solution)
+    before = solved.view
+    for element in named:
+        assert isinstance(element.handle, db.Instance)
+        others = _members(element)[1:]
+        turned = db.Trans(db.Trans.R180, db.Vector(*_twice_the_middle(element.handle.cell.bbox())))
+        for other in others[:1] or [_members(one)[0] for one in named if one.id != element.id][:1]:
+            edit = Edit(bench, bench.solution).do(*_one_flat(solved, element), _placed(solved, element, other * turned))
+            if not any(differs(edit.view, before, layer) for layer in before.drawn_layers):
+                yield edit.drawing
+
+
+def _twice_the_middle(box: db.Box) -> tuple[int, int]:
+    return box.left + box.right, box.bottom + box.top
+
+
+def _two_parts(layer: Layer, box: db.Box) -> cmd.AddPolygon:
+    """One polygon of two parts, at the sides of a box, that a line along its bottom holds together."""
+    part = box.width() // 3
+    corners = [
+        (box.left, box.bottom),
+        (box.right, box.bottom),
+        (box.right, box.top),
+        (box.right - part, box.top),
+        (box.right - part, box.bottom),
+        (box.left + part, box.bottom),
+        (box.left + part, box.top),
+        (box.left, box.top),
+    ]
+    return cmd.AddPolygon(cell="top", layer=layer, points=tuple(Point(x=x, y=y) for x, y in corners))
 
 
 def _one_flat(edit: Edit, element: Element) -> Iterator[cmd.Command]:
@@ -120,13 +169,8 @@ def _one_flat(edit: Edit, element: Element) -> Iterator[cmd.Command]:
     instance = element.handle
     assert isinstance(instance, db.Instance)
     yield cmd.DeleteShapes(ids=(element.id,))
-    steps = [
-        instance.a * column + instance.b * row
-        for row in range(max(1, instance.nb))
-        for column in range(max(1, instance.na))
-    ]
-    for step in steps[1:]:
-        yield _member(edit, element, step)
+    for member in _members(element)[1:]:
+        yield _placed(edit, element, member)
     layout, view = instance.cell.layout(), edit.view
     for layer in view.drawn_layers:
         index = layout.find_layer(layer.layer, layer.datatype)

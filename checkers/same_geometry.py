@@ -101,7 +101,7 @@ class SameGeometry:
     def _useless_cells(self, view: LayoutView) -> list[Finding]:
         called = {view.cell.cell_index(), *view.cell.called_cells()}
         findings = []
-        for cell in sorted(view.layout.each_cell(), key=lambda one: str(one.name)):
+        for cell in view.layout.each_cell():
             if cell.cell_index() not in called:
                 message = f"cell {cell.name} is not placed in {view.cell.name}"
             elif cell.is_empty():
@@ -114,15 +114,16 @@ class SameGeometry:
     def _placements(self, view: LayoutView, params: SameGeometryParams) -> Iterator[Finding]:
         if params.cell is None:
             return
-        placements, cell = Placements(view.layout, view.cell), view.layout.cell(params.cell)
-        index = -1 if cell is None else cell.cell_index()
-        count = placements.counts.get(index, 0)
+        placements = Placements(view.layout, view.cell)
+        named = [index for index in placements.counts if view.layout.cell(index).name == params.cell]
+        count = sum(placements.counts[index] for index in named)
         required = f"exactly {params.count} required"
         if count != params.count:
             message = f"cell {params.cell} is placed {count} time(s), {required}"
             yield Finding(rule=self.name, message=message, measured=count, required=params.count)
             return
-        alone = _drawing_alone(view, cell, placements.distinct(count)[index])
+        distinct = placements.distinct(count)
+        alone = sum(_drawing_alone(view, view.layout.cell(index), distinct[index]) for index in named)
         if alone < count:
             message = f"{alone} placement(s) of cell {params.cell} draw what nothing else draws, {required}"
             yield Finding(rule=self.name, message=message, measured=alone, required=params.count)
