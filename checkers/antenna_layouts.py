@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isqrt
 from typing import NamedTuple
 
 import klayout.db as db
@@ -101,7 +102,12 @@ class AntennaPlan(NamedTuple):
 
     @property
     def drawing(self) -> Drawing:
-        return sketch_of(self.shapes).drawing
+        """With exactly as much metal as the gate bears: on each conductor, or on the uppermost where all count."""
+        sketch = sketch_of(self.shapes)
+        for metal in self.metals[-1:] if self.cumulative else self.metals:
+            if self.room(metal) > 0:
+                sketch.polygon(metal, self.plate(self.room(metal), isqrt(self.room(metal))))
+        return sketch.drawing
 
     def without(self, shape: tuple[Layer, db.Box]) -> Shapes:
         return [one for one in self.shapes if one != shape]
@@ -113,9 +119,11 @@ class AntennaPlan(NamedTuple):
 
     def with_area(self, metal: Layer, area: int, width: int, corner: bool = False) -> Drawing:
         """A plate of ``area`` dbu² to the side of the pad, abutting it or meeting it in a corner only."""
+        return sketch_of(self.shapes).polygon(metal, self.plate(area, width, corner)).drawing
+
+    def plate(self, area: int, width: int, corner: bool = False) -> Points:
         up = self.pad.top if corner else self.pad.bottom
-        points: Points = [(self.pad.right + x, up + y) for x, y in polygon_of_area(area, width)]
-        return sketch_of(self.shapes).polygon(metal, points).drawing
+        return [(self.pad.right + x, up + y) for x, y in polygon_of_area(area, width)]
 
     def low_wire(self, metal: Layer) -> Shapes:
         """The wire on a lower metal as far as the driver, and up to the driver's layer there."""

@@ -55,8 +55,6 @@ class Stage(NamedTuple):
 
     metals: tuple[Layer, ...]
     technology: Technology
-    is_last: bool
-    """Whether no conductor above is drawn."""
 
 
 class AntennaRatio:
@@ -73,16 +71,15 @@ class AntennaRatio:
         findings = list(self._terminals(view, params))
         if findings:
             return Verdict.of(*findings)
-        whole = Connectivity(view)
-        return Verdict.of(*self._net(whole, params), *self._stages(view, whole, params))
+        return Verdict.of(*self._net(Connectivity(view), params), *self._stages(view, params))
 
     def _terminals(self, view: LayoutView, params: AntennaRatioParams) -> Iterator[Finding]:
         channel = view.region(params.poly) & view.region(params.diff)
-        if (channel ^ db.Region(params.gate.to_db())).area() > 0:
+        if not (channel ^ db.Region(params.gate.to_db())).is_empty():
             poly, diff = view.describe(params.poly), view.describe(params.diff)
             message = f"{poly} and {diff} overlap elsewhere than on exactly the gate"
             yield Finding(rule=self.name, message=message, layer=params.poly, place=params.gate)
-        if (db.Region(params.driver.to_db()) - view.region(params.driver_layer)).area() > 0:
+        if not (db.Region(params.driver.to_db()) - view.region(params.driver_layer)).is_empty():
             message = f"{view.describe(params.driver_layer)} does not cover the driver"
             yield Finding(rule=self.name, message=message, layer=params.driver_layer, place=params.driver)
 
@@ -98,16 +95,14 @@ class AntennaRatio:
                 place = Rect.from_db(reached.bbox())
                 yield Finding(rule=self.name, message=message, layer=params.diff, place=place)
 
-    def _stages(self, view: LayoutView, whole: Connectivity, params: AntennaRatioParams) -> Iterator[Finding]:
+    def _stages(self, view: LayoutView, params: AntennaRatioParams) -> Iterator[Finding]:
         gate_area = int(params.gate.to_db().area())
         for stage in stages(view, params.poly):
             counted = stage.metals if params.cumulative else stage.metals[-1:]
-            # A net has no more than there is, which spares most of the extractions.
-            if sum(view.region(layer).area() for layer in counted) <= params.max_ratio * gate_area:
-                continue
-            connectivity = whole if stage.is_last else Connectivity(replace(view, technology=stage.technology))
+            connectivity = Connectivity(replace(view, technology=stage.technology))
             # Whichever reading of corners puts more on the gate, or less between gate and driver.
-            area = max(metal_area(nets, params, counted) for nets in _readings(connectivity))
+            readings = (connectivity.joined, connectivity.separate)
+            area = max(metal_area(nets, params, counted) for nets in readings)
             if area > params.max_ratio * gate_area:
                 named = " and ".join(view.describe(layer) for layer in counted)
                 yield Finding(
@@ -138,23 +133,17 @@ def stages(view: LayoutView, poly: Layer) -> Iterator[Stage]:
         if not view.region(metal).is_empty():
             higher = set(metals[number:])
             connections = tuple(one for one in technology.connections if higher.isdisjoint((one.bottom, one.top)))
-            is_last = all(view.region(layer).is_empty() for layer in higher)
-            yield Stage(metals[:number], technology.model_copy(update={"connections": connections}), is_last)
+            yield Stage(metals[:number], technology.model_copy(update={"connections": connections}))
 
 
 def conductors_above(layer: Layer, technology: Technology) -> tuple[Layer, ...]:
     """Each with the next one above it that a cut joins with it."""
+    upward = {one.bottom: one.top for one in reversed(technology.connections) if one.cut is not None}
     found: tuple[Layer, ...] = ()
-    above: Layer | None = layer
-    while above is not None:
-        above = next((one.top for one in technology.connections if one.bottom == above and one.cut is not None), None)
-        found += () if above is None or above in found else (above,)
+    while layer in upward:
+        layer = upward.pop(layer)
+        found += (layer,)
     return found
-
-
-def _readings(connectivity: Connectivity) -> tuple[Nets, ...]:
-    joined, separate = connectivity.joined, connectivity.separate
-    return (joined,) if joined is separate else (joined, separate)
 
 
 def metal_area(nets: Nets, params: AntennaRatioParams, counted: tuple[Layer, ...]) -> int:
