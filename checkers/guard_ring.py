@@ -35,7 +35,7 @@ class GuardRing:
     def check(self, view: LayoutView, params: GuardRingParams) -> Verdict:
         # Polygons that are kept apart at corners have a hole only where no corner is needed to close it.
         shapes = separate(view.region_by_cell(params.layer))
-        if not shapes.with_holes(1, None, False).is_empty():
+        if not shapes.holes().is_empty():
             return Verdict()
         layer = view.describe(params.layer)
         if shapes.is_empty():

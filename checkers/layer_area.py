@@ -65,7 +65,7 @@ def area_finding(view: LayoutView, params: LayerAreaParams, rule: str) -> Findin
     region = view.region_by_cell(params.layer)
     # Of each polygon KLayout's own area rounds away half a dbu², which slanted edges may leave.
     halves = sum(polygon.area2() % 2 for polygon in region.non_rectilinear().each())
-    covered = region.area() + halves / 2
+    covered = region.area() + halves * 0.5
     least = params.min_area or 1
     if covered < least:
         required, words = least, "at least"
@@ -132,6 +132,7 @@ def _too_small(layer: Layer, least: int) -> dict[str, SearchStrategy[Drawing]]:
                 .drawing
             )
         ),
+        "slanted_and_too_small": width.map(lambda width: _polygon(layer, _small_triangle(least, width))),
         "enough_only_as_a_bounding_box": width.map(lambda width: _polygon(layer, _triangle(least, width))),
     }
     if least > 2:
@@ -177,6 +178,12 @@ def _triangle(area: int, width: int) -> Points:
     width = min(width, area)
     height = -(-area // width)
     return [(0, 0), (width, 0), (0, height)]
+
+
+def _small_triangle(area: int, width: int) -> Points:
+    """A dbu² less than ``area``, which is 2 dbu² or more, or as much as goes into whole dbu below that."""
+    width = min(width, 2 * area - 2)
+    return [(0, 0), (width, 0), (0, (2 * area - 2) // width)]
 
 
 def _and_a_half(layer: Layer, area: int, width: int) -> Drawing:

@@ -30,11 +30,9 @@ LayerRefs = Annotated[tuple[LayerRef, ...], split_at("+")]
 def separate(region: db.Region) -> db.Region:
     """A merged region in which polygons that share nothing but a corner are separate ones.
 
-    Its filters take the polygons as they are; merging them once more would join them at their corners.
+    To KLayout it is merged already: filters take the polygons as they are, and join none of them at a corner.
     """
-    found = region.merged(True, 1)
-    found.merged_semantics = False
-    return found
+    return region.merged(True, 1)
 
 
 def separate_polygons(region: db.Region) -> list[db.Polygon]:
