@@ -10,6 +10,7 @@ from iclayout_checkers.density_layouts import Plan, density_negatives
 from iclayout_checkers.given import changed, start_of
 from iclayout_checkers.given_layouts import Edit
 from iclayout_checkers.layouts import LayerRefs
+from iclayout_checkers.legal import require_rules
 from iclayout_checkers.windows import Coverage, windows
 from pydantic import Field, model_validator
 
@@ -110,11 +111,10 @@ class Density:
             )
 
     def _too_near(self, view: LayoutView, params: DensityParams, layer: Layer) -> Iterator[Finding]:
-        given = start_of(view).region(layer)
-        added = (view.region(layer) - given).merged()
-        if params.clearance == 0 or given.is_empty() or added.is_empty():
+        if params.clearance == 0:
             return
-        for violation in separation(added, given, params.clearance):
+        given = start_of(view).region(layer)
+        for violation in separation(view.region(layer) - given, given, params.clearance):
             message = (
                 f"{view.describe(layer)}: what is added is too near to a given shape, "
                 f"at least {params.clearance} dbu required"
@@ -143,8 +143,8 @@ class Density:
 
     def _require_work(self, params: DensityParams, bench: Bench) -> None:
         """Raises ValueError for a layer that has enough in every window as it is given, so that none need be added."""
-        if params.rules and not bench.rules:
-            raise ValueError(f"density: rules: rule set {bench.rule_set} has no rules")
+        if params.rules:
+            require_rules(bench, self.name)
         start = Edit(bench, ()).view
         least = params.min_permille * params.window**2
         for layer in params.layers:

@@ -99,6 +99,7 @@ def density_negatives(plan: Plan) -> dict[str, SearchStrategy[Drawing]]:
                 "one_dbu2_too_dense": (drawing for layer in plan.layers for drawing in _too_dense(plan, layer)),
                 "a_full_window": (drawing for layer in plan.layers for drawing in _full(plan, layer)),
                 "given_shape_deleted_or_moved": _lost(plan),
+                "one_dbu2_of_a_given_shape_gone": _bitten(plan),
                 "too_near": ((*solution, rect(layer, box)) for layer in plan.layers for box in _near(plan, layer)),
                 "too_near_across_a_corner": (
                     (*solution, rect(layer, box)) for layer in plan.layers for box in _near_corners(plan, layer)
@@ -202,6 +203,17 @@ def _lost(plan: Plan) -> Iterator[Drawing]:
         for command in changes:
             edit = Edit(plan.bench, plan.bench.solution).do(command)
             if any(not (before.region(one) - edit.view.region(one)).is_empty() for one in before.drawn_layers):
+                yield edit.drawing
+
+
+def _bitten(plan: Plan) -> Iterator[Drawing]:
+    """The solution less 1 dbu² at a corner of a given shape."""
+    before = Edit(plan.bench, ()).view
+    for layer in before.drawn_layers:
+        for polygon in list(before.region(layer).each())[:_TRIED]:
+            corner = polygon.bbox().p1
+            edit = Edit(plan.bench, plan.bench.solution).cut(layer, db.Box(corner, corner + db.Vector(1, 1)))
+            if (before.region(layer) - edit.view.region(layer)).area() == 1:
                 yield edit.drawing
 
 

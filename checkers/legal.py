@@ -130,6 +130,12 @@ def _boxes(shapes: Shapes, covers: dict[Layer, db.Box], layer: Layer) -> list[db
     return [box for here, box in (*shapes, *covers.items()) if here == layer]
 
 
+def require_rules(bench: Bench, checker: str) -> None:
+    """Raises ValueError where the rule set in force has no rules, so that nothing could break one."""
+    if not bench.rules:
+        raise ValueError(f"{checker}: rules: rule set {bench.rule_set} has no rules")
+
+
 def in_a_row(blocks: Iterable[Shapes], gap: int) -> Shapes:
     """Groups of shapes side by side from the origin to the right, ``gap`` dbu between their bounding boxes."""
     placed: Shapes = []

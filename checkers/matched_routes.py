@@ -9,8 +9,9 @@ import klayout.db as db
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given import shape_findings, start_of
 from iclayout_checkers.layouts import separate_polygons
+from iclayout_checkers.legal import require_rules
 from iclayout_checkers.matched_wires import matched_negatives
-from iclayout_checkers.wires import Wire, coupled_length, joins, wire_of
+from iclayout_checkers.wires import Wire, coupled_length, joins, layer_finding, wire_of
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
@@ -20,10 +21,10 @@ from pytest_iclayout.drc.checks import separation
 from pytest_iclayout.drc.engine import run_rules_on
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import Intent
-from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.session.sketch import Drawing
 from pytest_iclayout.technology.layers import Layer
+from pytest_iclayout.technology.models import RuleKind
 
 Length = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 
@@ -61,6 +62,11 @@ class MatchedRoutesParams(Params):
     @property
     def layer(self) -> Layer:
         return self.intent.nets[0].terminals[0].layer
+
+    @property
+    def coupling(self) -> tuple[int, int] | None:
+        """``gap`` and ``coupled_permille`` of a pair."""
+        return None if self.gap is None or self.coupled_permille is None else (self.gap, self.coupled_permille)
 
 
 class MatchedRoutes:
@@ -102,8 +108,8 @@ class MatchedRoutes:
                 yield self._found(view, params, f"net {net.name}: no wire ends in both terminals")
                 return
         yield from self._unequal(view, params, [wire.length for _, wire in routes])
-        if params.gap is not None and params.coupled_permille is not None:
-            yield from self._uncoupled(view, params, routes, params.gap, params.coupled_permille)
+        if params.coupling is not None:
+            yield from self._uncoupled(view, params, routes, *params.coupling)
 
     def _unequal(self, view: LayoutView, params: MatchedRoutesParams, lengths: list[int]) -> Iterator[Finding]:
         longest, shortest = max(lengths), min(lengths)
@@ -134,21 +140,26 @@ class MatchedRoutes:
     def _found(
         self, view: LayoutView, params: MatchedRoutesParams, message: str, place: db.Box | None = None
     ) -> Finding:
-        return Finding(
-            rule=self.name,
-            message=f"{view.describe(params.layer)}: {message}",
-            layer=params.layer,
-            place=None if place is None else Rect.from_db(place),
-        )
+        return layer_finding(self.name, view, params.layer, message, place)
 
     def witness(self, params: MatchedRoutesParams, bench: Bench) -> Drawing:
-        if params.rules and not bench.rules:
-            raise ValueError(f"matched_routes: rules: rule set {bench.rule_set} has no rules")
+        if params.rules:
+            require_rules(bench, self.name)
         return bench.solution
 
     def negatives(self, params: MatchedRoutesParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         regions = [one.region.to_db() for net in params.intent.nets for one in net.terminals]
-        return matched_negatives(bench, params.layer, params.width, regions, params.tolerance, params.gap)
+        ruled = [one.value for one in bench.rules if one.kind is RuleKind.SPACE and one.layer == params.layer]
+        return matched_negatives(
+            bench,
+            params.layer,
+            params.width,
+            regions,
+            params.tolerance,
+            params.gap,
+            params.coupled_permille,
+            max(ruled, default=0) if params.rules else 0,
+        )
 
     def variants(self, params: MatchedRoutesParams) -> frozenset[str]:
         # Terminals are places: nothing may be moved or turned.

@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.given import extent
 from iclayout_checkers.given_layouts import Edit, beside, changed_shapes, chosen, rect
 from iclayout_checkers.layouts import other_layers, separate_polygons
-from iclayout_checkers.wires import Wire, wire_of
+from iclayout_checkers.wires import Wire, coupled_length, wire_of
 
 from pytest_iclayout.checking.checker import Bench
 from pytest_iclayout.geometry.shapes import Point
@@ -22,9 +22,19 @@ Polygons = Sequence[db.Polygon]
 
 
 def matched_negatives(
-    bench: Bench, layer: Layer, width: int, regions: list[db.Box], tolerance: int, gap: int | None
+    bench: Bench,
+    layer: Layer,
+    width: int,
+    regions: list[db.Box],
+    tolerance: int,
+    gap: int | None,
+    permille: int | None,
+    space: int,
 ) -> dict[str, SearchStrategy[Drawing]]:
-    """``regions`` are those of the terminals; all lengths in dbu."""
+    """``regions`` are those of the terminals; all lengths in dbu.  A pair runs over ``permille`` at the ``gap``.
+
+    Notches narrower than ``space`` break a rule.
+    """
     given = set(separate_polygons(Edit(bench, ()).view.region(layer)))
     solved = Edit(bench, bench.solution).view
     wires = [one for one in separate_polygons(solved.region(layer)) if one not in given]
@@ -47,6 +57,9 @@ def matched_negatives(
                 ),
                 "branch": ((*bench.solution, rect(layer, box)) for box in _along(wires, width, width)),
                 "one_dbu_wider_in_a_place": ((*bench.solution, rect(layer, box)) for box in _along(wires, width, 1)),
+                "wider_on_both_sides_in_a_place": (
+                    (*bench.solution, rect(layer, box)) for box in _bulges(lines, width)
+                ),
                 "one_dbu_narrower_in_a_place": (drawn(layer, _without(wires, box)) for box in _along(wires, width, -1)),
                 "cut_by_one_dbu": (drawn(layer, _without(wires, box)) for box in _across(lines, width)),
                 "ends_beyond_its_terminal": (
@@ -54,6 +67,19 @@ def matched_negatives(
                 ),
                 "ends_short_of_its_terminal": (
                     drawn(layer, _without(wires, box)) for line in lines for box in _shortfalls(line, width, regions)
+                ),
+                "ends_beside_its_terminal": (
+                    drawn(layer, [*wires[:number], wires[number].moved(step), *wires[number + 1 :]])
+                    for number, line in enumerate(lines)
+                    for step in _side_steps(line, regions)
+                ),
+                "at_the_gap_over_one_dbu_too_little": (
+                    drawn(layer, pair) for pair in _too_little(wires, lines, width, gap or 0, permille or 0)
+                ),
+                "notches_narrower_than_the_rule": (
+                    drawn(layer, [_detour(line, width, height, width + space - 1) for line in lines])
+                    for height in (1, -1)
+                    if space > 1
                 ),
                 "one_wire_too_long": _too_long(layer, wires, lines, width, tolerance),
                 "corner_cut_off": (drawn(layer, _without(wires, one)) for one in _outer_corners(wires)),
@@ -99,6 +125,17 @@ def _across(lines: Sequence[Wire], width: int) -> Iterator[db.Box]:
         (x0, y0), (x1, y1) = _longest(line)
         x, y = (x0 + x1) // 4, (y0 + y1) // 4
         yield db.Box(x, y - width, x + 1, y + width) if y0 == y1 else db.Box(x - width, y, x + width, y + 1)
+
+
+def _bulges(lines: Sequence[Wire], width: int) -> Iterator[db.Box]:
+    """A dbu beyond both sides of each wire's longest piece, on half of its length."""
+    for line in lines:
+        (x0, y0), (x1, y1) = _longest(line)
+        length = (abs(x1 - x0) + abs(y1 - y0)) // 2
+        along, across = length // 4, width + 2
+        x, y = (x0 + x1) // 2, (y0 + y1) // 2
+        half = (2 * along, across) if y0 == y1 else (across, 2 * along)
+        yield db.Box((x - half[0]) // 2, (y - half[1]) // 2, (x + half[0]) // 2, (y + half[1]) // 2)
 
 
 def _longest(line: Wire) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -147,6 +184,31 @@ def _shortfalls(line: Wire, width: int, regions: list[db.Box]) -> Iterator[db.Bo
                 yield _end_box(end, way, width, -back, 0)
 
 
+def _side_steps(line: Wire, regions: list[db.Box]) -> Iterator[db.Vector]:
+    """The least steps to its sides that bring an end out of its region."""
+    for end, way, _ in _ends(line):
+        for region in _own(end, regions):
+            for aside in ((way[1], way[0]), (-way[1], -way[0])):
+                yield db.Vector(*aside) * _steps_to_leave(end, aside, region)
+
+
+def _too_little(wires: Polygons, lines: Sequence[Wire], width: int, gap: int, permille: int) -> Iterator[Polygons]:
+    """Of a pair one wire, then the other, a dbu aside over a stretch, so that the rest is a dbu too short."""
+    if permille == 0 or len(lines) < 2:
+        return
+    for line, partner, other in ((lines[0], lines[1], wires[1]), (lines[1], lines[0], wires[0])):
+        # The detour makes a wire 2 dbu longer.
+        needed = -(-permille * max(line.length + 4, partner.length) // 2000)
+        stretch = max(1, coupled_length(wires[0], wires[1], gap) - needed + 1) + width
+        (x0, y0), (x1, y1) = _longest(line)
+        for height in (1, -1):
+            if max(abs(x1 - x0), abs(y1 - y0)) > 2 * stretch + 8 * width:
+                aside = _detour(line, width, height, stretch)
+                is_away = (db.Region(aside).sized(gap - 1, 2) & db.Region(other)).is_empty()
+                if is_away and coupled_length(aside, other, gap) < needed:
+                    yield [aside, other]
+
+
 def _too_long(layer: Layer, wires: Polygons, lines: Sequence[Wire], width: int, tolerance: int) -> Iterator[Drawing]:
     """A wire with a detour that makes it longer than the shortest one by one or two dbu more than is allowed."""
     if len(lines) < 2:
@@ -158,16 +220,17 @@ def _too_long(layer: Layer, wires: Polygons, lines: Sequence[Wire], width: int, 
         if height < 1 or max(abs(x1 - x0), abs(y1 - y0)) // 2 < 8 * width:
             continue
         for sign in (1, -1):
-            detour = _detour(line, width, sign * height)
+            detour = _detour(line, width, sign * height, 4 * width)
             yield drawn(layer, [*wires[:number], detour, *wires[number + 1 :]])
 
 
-def _detour(line: Wire, width: int, height: int) -> db.Polygon:
+def _detour(line: Wire, width: int, height: int, reach: int) -> db.Polygon:
+    """With a piece that runs ``height`` dbu aside, ``reach`` half dbu to both sides of its longest piece's middle."""
     start, end = _longest(line)
     at = line.line.index(start)
     way = [(b > a) - (b < a) for a, b in zip(start, end, strict=True)]
     middle = [(a + b) // 2 for a, b in zip(start, end, strict=True)]
-    first, second = ([m + sign * 4 * width * w for m, w in zip(middle, way, strict=True)] for sign in (-1, 1))
+    first, second = ([m + sign * reach * w for m, w in zip(middle, way, strict=True)] for sign in (-1, 1))
     aside = [-2 * height * way[1], 2 * height * way[0]]
     bump = [
         first,

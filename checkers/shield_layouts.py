@@ -101,6 +101,11 @@ def shield_negatives(order: Order, technology: Technology, least: int) -> Mappin
                     "shield_one_dbu_too_near": _rings(order, right, least - 1),
                     "shield_in_two_pieces": _halves(order, right, by_a_corner=False),
                     "shield_joined_by_corners_alone": _halves(order, right, by_a_corner=True),
+                    "shield_in_two_pieces_under_other_metal": (
+                        [*shapes, (other, db.Region(stray))]
+                        for shapes in _halves(order, right, by_a_corner=False)
+                        for other in _other_conductors(layer, technology)
+                    ),
                     "ground_not_reached": ([(layer, wire + (shield - db.Region(one)))] for one in order.grounds),
                     "shorted": ([(layer, wire + shield + db.Region(one))] for one in _bridges(order, right)),
                     "shorted_at_a_corner": (
@@ -216,7 +221,7 @@ def _longest(order: Order, right: Shielded) -> Stretch:
 def _stretches(order: Order, right: Shielded) -> list[Stretch]:
     wire = wire_of(next(right.wire.each()), order.width)
     assert wire is not None
-    return list(stretches(wire, order.width))
+    return list(stretches(wire))
 
 
 def _beside(order: Order, side: Side, start: int, stop: int, low: int, high: int) -> db.Region:
@@ -340,6 +345,12 @@ def _shorts(order: Order, right: Shielded, technology: Technology, over_the_gap:
                 cut += _beside(order, side, start, stop, order.gap, order.gap + order.metal)
                 bar = _beside(order, side, start, stop, -order.width, order.gap + order.metal)
             yield [(order.layer, right.wire + right.shield), (connection.cut, cut), (other, bar)]
+
+
+def _other_conductors(layer: Layer, technology: Technology) -> list[Layer]:
+    """Those that nothing but cuts joins with the layer."""
+    pairs = [(one.bottom, one.top) for one in technology.connections if one.cut is not None]
+    return [other for pair in pairs if layer in pair for other in pair if other != layer]
 
 
 def _intruders(order: Order, right: Shielded) -> Iterator[Shapes]:

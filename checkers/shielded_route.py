@@ -8,10 +8,10 @@ from typing import Annotated
 import klayout.db as db
 from hypothesis.strategies import SearchStrategy
 from iclayout_checkers.layouts import separate_polygons
-from iclayout_checkers.legal import LegalShapes
+from iclayout_checkers.legal import LegalShapes, require_rules
 from iclayout_checkers.shield_layouts import Order, drawing_of, shield_negatives, shielded
 from iclayout_checkers.shields import shielded_length
-from iclayout_checkers.wires import Wire, joins, wire_of
+from iclayout_checkers.wires import Wire, joins, layer_finding, wire_of
 from pydantic import Field, model_validator
 
 from pytest_iclayout.checking.checker import Bench, Params
@@ -161,16 +161,11 @@ class ShieldedRoute:
     def _found(
         self, view: LayoutView, params: ShieldedRouteParams, message: str, place: db.Box | None = None
     ) -> Finding:
-        return Finding(
-            rule=self.name,
-            message=f"{view.describe(params.layer)}: {message}",
-            layer=params.layer,
-            place=None if place is None else Rect.from_db(place),
-        )
+        return layer_finding(self.name, view, params.layer, message, place)
 
     def witness(self, params: ShieldedRouteParams, bench: Bench) -> Drawing:
-        if params.rules and not bench.rules:
-            raise ValueError(f"shielded_route: rules: rule set {bench.rule_set} has no rules")
+        if params.rules:
+            require_rules(bench, self.name)
         found = shielded(self._order(params, bench))
         return drawing_of([(params.layer, found.wire + found.shield)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import klayout.db as db
@@ -10,9 +11,10 @@ from iclayout_checkers.wires import Wire
 
 
 class Stretch(NamedTuple):
-    """Where both sides of a straight piece of a wire have an edge: between two bends, without the bends.
+    """A straight piece of a wire, from the middle of a bend to that of the next one.
 
-    ``start`` and ``stop`` in dbu along the piece; ``middle``, across it, in half dbu.
+    ``start`` and ``stop`` in dbu along the piece, rounded down where they are in a bend; ``middle``, across it, in
+    half dbu.
     """
 
     is_horizontal: bool
@@ -43,18 +45,11 @@ class Side(NamedTuple):
         return db.Box(start, edge, stop, edge + depth)
 
 
-def stretches(wire: Wire, width: int) -> Iterator[Stretch]:
-    last = len(wire.line) - 2
-    for at, ((x0, y0), (x1, y1)) in enumerate(zip(wire.line, wire.line[1:], strict=False)):
+def stretches(wire: Wire) -> Iterator[Stretch]:
+    for (x0, y0), (x1, y1) in pairwise(wire.line):
         along = y0 == y1
-        first, second = (x0, x1) if along else (y0, y1)
-        # A bend takes half a width of its inner side away.
-        before, after = (width if at > 0 else 0), (width if at < last else 0)
-        if second < first:
-            first, second, before, after = second, first, after, before
-        start, stop = (first + before) // 2, (second - after) // 2
-        if start < stop:
-            yield Stretch(along, start, stop, y0 if along else x0)
+        start, stop = sorted((x0, x1) if along else (y0, y1))
+        yield Stretch(along, start // 2, stop // 2, y0 if along else x0)
 
 
 def shielded_length(polygon: db.Polygon, wire: Wire, width: int, shield: db.Region, reach: int) -> int:
@@ -62,10 +57,11 @@ def shielded_length(polygon: db.Polygon, wire: Wire, width: int, shield: db.Regi
 
     A place on a side has it where the way straight outward from the edge meets the shield within ``reach`` dbu, and
     not the wire itself before.  All edges are horizontal or vertical, and the shield does not overlap the wire.
+    In a bend, the wire's other piece lies before all of the inner side: no place there has the shield on both sides.
     """
     own = db.Region(polygon)
     total = 0
-    for stretch in stretches(wire, width):
+    for stretch in stretches(wire):
         one, other = (_shielded(stretch, side, width, own, shield, reach) for side in stretch.sides)
         total += (one & other).area()
     return total
@@ -79,12 +75,12 @@ def covering(boxes: Iterable[db.Box]) -> db.Region:
 
 
 def _shielded(stretch: Stretch, side: Side, width: int, own: db.Region, shield: db.Region, reach: int) -> db.Region:
-    """The shielded places of one side, as boxes one dbu high above the axis."""
+    """The shielded places of one side, as boxes one dbu high, in one row."""
     # One dbu more: what begins at exactly the reach would share an edge alone with the strip.
     strip = side.strip(stretch.start, stretch.stop, width, reach + 1)
     hidden = [db.Box(one.left, one.bottom, one.right, strip.top) for one in _boxes(own, side.turn, strip)]
     seen = covering(_boxes(shield, side.turn, strip)) - covering(hidden)
-    return covering(db.Box(one.left, 0, one.right, 1) for one in _rectangles(seen)).merged()
+    return covering(db.Box(one.left, 1, one.right, 2) for one in _rectangles(seen)).merged()
 
 
 def _boxes(region: db.Region, turn: db.Trans, strip: db.Box) -> list[db.Box]:

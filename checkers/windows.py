@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import copysign
 
 import klayout.db as db
 
@@ -12,8 +13,8 @@ from pytest_iclayout.geometry.shapes import Rect
 
 def windows(region: Rect, window: int, step: int) -> Iterator[db.Box]:
     """Squares of side ``window`` (dbu), the first one in the lower left corner, ``step`` dbu from one to the next."""
-    for bottom in range(region.min.y, region.max.y - window + 1, step):
-        for left in range(region.min.x, region.max.x - window + 1, step):
+    for bottom in range(region.min.y, region.max.y - window + step, step):
+        for left in range(region.min.x, region.max.x - window + step, step):
             yield db.Box(left, bottom, left + window, bottom + window)
 
 
@@ -35,20 +36,21 @@ def area_within(shape: db.Shape, box: db.Box) -> int | Fraction:
         return int((polygon.bbox() & box).area())
     # Between each edge and the lower side of the box: added where the edge runs to the right, the polygon
     # below it (hulls are clockwise, holes are not), and taken away where it runs to the left.
-    return sum((_below(edge, box) for edge in polygon.each_edge()), start=0)
+    return sum(_below(edge, box) for edge in polygon.each_edge())
 
 
 def _below(edge: db.Edge, box: db.Box) -> int | Fraction:
     left, right = max(min(edge.x1, edge.x2), box.left), min(max(edge.x1, edge.x2), box.right)
     if left >= right:
         return 0
-    sign = 1 if edge.x2 > edge.x1 else -1
+    sign = int(copysign(1, edge.dx()))
     if edge.y1 == edge.y2:
         return sign * (right - left) * (min(max(edge.y1, box.bottom), box.top) - box.bottom)
     slope = Fraction(edge.y2 - edge.y1, edge.x2 - edge.x1)
-    crossings = (edge.x1 + (side - edge.y1) / slope for side in (box.bottom, box.top))
-    ends = sorted({Fraction(left), Fraction(right), *(x for x in crossings if left < x < right)})
+    crossings = [edge.x1 + (side - edge.y1) / slope for side in (box.bottom, box.top)]
+    first, last = Fraction(left), Fraction(right)
+    ends = [first, *sorted(min(max(x, first), last) for x in crossings), last]
     low, high = Fraction(box.bottom), Fraction(box.top)
     heights = [min(max(edge.y1 + (x - edge.x1) * slope, low), high) - low for x in ends]
     pieces = zip(ends, ends[1:], heights, heights[1:], strict=False)
-    return sign * sum(((end - start) * (one + other) / 2 for start, end, one, other in pieces), start=Fraction(0))
+    return sign * sum((end - start) * (one + other) / 2 for start, end, one, other in pieces)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import klayout.db as db
 
+from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import IntentNet, Terminal
+from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.geometry.view import LayoutView
+from pytest_iclayout.technology.layers import Layer
 
 Doubled = tuple[int, int]
 """A point in half dbu: the middle of an odd width lies between two grid points."""
+
+_TURNS = (db.Trans.R0, db.Trans.R90, db.Trans.R180, db.Trans.R270)
 
 
 class Wire(NamedTuple):
@@ -32,38 +39,52 @@ def wire_of(polygon: db.Polygon, width: int) -> Wire | None:
     """The wire that covers a polygon, None for one that no path of this width with horizontal and vertical pieces,
     square corners and flat ends covers: one with branches, bulges, narrow places or loops, say.
     """
-    if polygon.holes() or not polygon.is_rectilinear():
+    if not polygon.is_rectilinear():
         return None
-    points = [(point.x, point.y) for point in polygon.each_point_hull()]
-    if len(points) == 4:
-        return _straight(polygon.bbox(), width)
-    convex = [_turns_right(*(points[(at + step) % len(points)] for step in (-1, 0, 1))) for at in range(len(points))]
-    ends = [
-        at for at, one in enumerate(points) if convex[at] and convex[_next(at, points)] and _side(at, points) == width
-    ]
-    if len(ends) != 2:
+    edges = list(polygon.each_edge())
+    first = next((at for at, edge in enumerate(edges) if edge.length() == width and _is_outward(edges, at)), None)
+    if first is None:
         return None
-    first, last = ends
-    count = last - first
-    left = [first + 1 + step for step in range(count)]
-    right = [(first - step) % len(points) for step in range(len(points) - count)]
-    if len(left) != len(right) or not all(
-        _is_bend(points[one], points[other], width) and convex[one] != convex[other]
-        for one, other in list(zip(left, right, strict=True))[1:-1]
-    ):
-        return None
-    wire = Wire(
-        tuple(
-            (points[one][0] + points[other][0], points[one][1] + points[other][1])
-            for one, other in zip(left, right, strict=True)
-        )
-    )
-    return wire if 2 * polygon.area() == width * wire.length else None
+    # From an end on, the corners come in pairs, one to each side of the centre line.
+    corners = [(edge.x2, edge.y2) for edge in edges[first:] + edges[:first]]
+    half = len(corners) // 2
+    pairs = zip(corners[:half], reversed(corners[half:]), strict=True)
+    line = tuple((x0 + x1, y0 + y1) for (x0, y0), (x1, y1) in pairs)
+    twice_as_large = db.Region(polygon.transformed(db.ICplxTrans(2)))
+    return Wire(line) if (_covered(line, width) ^ twice_as_large).is_empty() else None
+
+
+def _is_outward(edges: list[db.Edge], at: int) -> bool:
+    """Whether both ends of an edge are corners that point outward."""
+    before, here, after = (edges[(at + step) % len(edges)].d() for step in (-1, 0, 1))
+    return bool(before.vprod_sign(here) == here.vprod_sign(after) == -1)
+
+
+def _covered(line: tuple[Doubled, ...], width: int) -> db.Region:
+    """What a wire covers, in half dbu: its pieces, each but the last one to the far side of the bend at its end."""
+    points, region = [db.Point(*one) for one in line], db.Region()
+    for piece in pairwise(points):
+        path = db.Path(list(piece), 2 * width)
+        path.end_ext = width if piece[1] != points[-1] else 0
+        region.insert(path)
+    return region
 
 
 def coupled_length(one: db.Polygon, other: db.Polygon, gap: int) -> int:
     """Over how many dbu edges of two rectilinear polygons face each other at a distance of exactly ``gap`` dbu."""
-    return sum(_facing(e, f, gap) for e in one.each_edge() for f in other.each_edge())
+    return sum(_below(one.transformed(turn), other.transformed(turn), gap) for turn in _TURNS)
+
+
+def _below(one: db.Polygon, other: db.Polygon, gap: int) -> int:
+    """Over how many dbu upper edges of one polygon lie ``gap`` dbu below lower edges of another one."""
+    # The inside lies to the right of an edge: an upper one runs to the right, a lower one to the left.  Of others,
+    # none of what follows is positive.
+    return sum(
+        max(0, min(e.x2, f.x1) - max(e.x1, f.x2))
+        for e in one.each_edge()
+        for f in other.each_edge()
+        if f.y1 - e.y1 == gap
+    )
 
 
 def joins(wire: Wire, net: IntentNet) -> bool:
@@ -73,49 +94,17 @@ def joins(wire: Wire, net: IntentNet) -> bool:
     return (_is_in(start, one) and _is_in(end, other)) or (_is_in(end, one) and _is_in(start, other))
 
 
+def layer_finding(rule: str, view: LayoutView, layer: Layer, message: str, place: db.Box | None) -> Finding:
+    """What is wrong with the layer that the wires are on."""
+    return Finding(
+        rule=rule,
+        message=f"{view.describe(layer)}: {message}",
+        layer=layer,
+        place=None if place is None else Rect.from_db(place),
+    )
+
+
 def _is_in(point: tuple[int, int], terminal: Terminal) -> bool:
     """Whether a point in half dbu is in the terminal's region or on its edge."""
     low, high = terminal.region.min, terminal.region.max
     return 2 * low.x <= point[0] <= 2 * high.x and 2 * low.y <= point[1] <= 2 * high.y
-
-
-def _straight(box: db.Box, width: int) -> Wire | None:
-    x, y = box.left + box.right, box.bottom + box.top
-    if box.height() == width:
-        return Wire(((2 * box.left, y), (2 * box.right, y)))
-    if box.width() == width:
-        return Wire(((x, 2 * box.bottom), (x, 2 * box.top)))
-    return None
-
-
-def _next(at: int, points: list[tuple[int, int]]) -> int:
-    return (at + 1) % len(points)
-
-
-def _side(at: int, points: list[tuple[int, int]]) -> int:
-    """The length of the side that begins at a corner."""
-    (x0, y0), (x1, y1) = points[at], points[_next(at, points)]
-    return abs(x1 - x0) + abs(y1 - y0)
-
-
-def _turns_right(before: tuple[int, int], here: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Hulls run clockwise: whether the corner points outward."""
-    return (here[0] - before[0]) * (after[1] - here[1]) < (here[1] - before[1]) * (after[0] - here[0])
-
-
-def _is_bend(one: tuple[int, int], other: tuple[int, int], width: int) -> bool:
-    return abs(one[0] - other[0]) == width and abs(one[1] - other[1]) == width
-
-
-def _facing(one: db.Edge, other: db.Edge, gap: int) -> int:
-    if one.dy() == 0 == other.dy():
-        # The inside lies to the right of an edge: an upper side runs to the right.
-        above, below = (other, one) if one.x2 > one.x1 else (one, other)
-        apart = above.y1 - below.y1 == gap and below.x2 > below.x1 and above.x2 < above.x1
-        return max(0, min(one.bbox().right, other.bbox().right) - max(one.bbox().left, other.bbox().left)) * apart
-    if one.dx() == 0 == other.dx():
-        # A right side runs down.
-        beyond, before = (other, one) if one.y2 < one.y1 else (one, other)
-        apart = beyond.x1 - before.x1 == gap and before.y2 < before.y1 and beyond.y2 > beyond.y1
-        return max(0, min(one.bbox().top, other.bbox().top) - max(one.bbox().bottom, other.bbox().bottom)) * apart
-    return 0
