@@ -85,6 +85,13 @@ def test_loop_is_no_wire() -> None:
     assert wire_of(next(ring.each()), 20) is None
 
 
+def test_neither_a_hole_nor_a_bulge_on_both_sides_belongs_to_a_wire() -> None:
+    """They leave its centre line where it is."""
+    wire = db.Region(db.Box(0, 0, 100, 20))
+    for shape in (wire - db.Region(db.Box(40, 5, 50, 10)), wire + db.Region(db.Box(40, -1, 60, 21))):
+        assert wire_of(next(shape.merged().each()), 20) is None
+
+
 def test_odd_width_has_its_center_between_grid_points() -> None:
     wire = wire_of(db.Polygon(db.Box(0, 0, 100, 21)), 21)
     assert wire is not None
