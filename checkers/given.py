@@ -14,6 +14,10 @@ from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.layers import Layer
 
 
+_GONE = "is gone from its place"
+_NEW = "was not given there"
+
+
 class Label(NamedTuple):
     """A text at a place (dbu, seen from the judged cell)."""
 
@@ -78,7 +82,7 @@ def label_findings(view: LayoutView, rule: str, free: Callable[[Label], bool] = 
             layer=label.layer,
             place=label.place,
         )
-        for what, labels in (("is gone from its place", before - after), ("was not given there", after - before))
+        for what, labels in ((_GONE, before - after), (_NEW, after - before))
         for label in sorted(labels)
         if not free(label)
     ]

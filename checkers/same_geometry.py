@@ -171,7 +171,7 @@ def _shapes_of(layout: db.Layout, cell: db.Cell) -> int:
     count = 0
     for index in layout.layer_indexes():
         for shape in cell.shapes(index).each():
-            if shape.is_polygon() or shape.is_simple_polygon():
+            if shape.is_polygon():
                 count += max(1, len(separate_polygons(db.Region(shape.polygon))))
             elif not shape.is_text():
                 count += 1
