@@ -13,7 +13,6 @@ from pytest_iclayout.geometry.shapes import Rect
 from pytest_iclayout.geometry.view import LayoutView
 from pytest_iclayout.technology.layers import Layer
 
-
 _GONE = "is gone from its place"
 _NEW = "was not given there"
 
