@@ -39,7 +39,7 @@ from pytest_iclayout.suite.task import load_task
 
 FEW, ALL = 10, 50
 """Examples of each gate: to see which functions judge, and to judge with mutants; the latter is the gate's default."""
-LIMIT = 60
+LIMIT = 20
 """Seconds for one judgement by a mutant; they take hundredths of a second."""
 WANTED = frozenset(os.environ.get("ICLAYOUT_MUTATION_CHECKERS", ",".join(CHECKERS)).split(","))
 _ACTIVE = "MUTANT_UNDER_TEST"
