@@ -230,6 +230,11 @@ class SealRing:
         def whole(box: db.Box) -> Shapes:
             return self._drawn(params.model_copy(update={"die_width": box.width(), "die_height": box.height()}), bench)
 
+        def bare(level: Level, side: db.Box) -> Shapes:
+            return [one for one in shapes if one[0] != level.cut or not one[1].inside(side)]
+
+        sides = dict(zip(_SIDES, _sides(outside, params.ring_width), strict=True))
+        away = params.die_width + 10_000
         larger = db.Box(0, 0, params.die_width + 1, params.die_height)
         higher = db.Box(0, 0, params.die_width, params.die_height + 1)
         return {
@@ -242,16 +247,18 @@ class SealRing:
             "frame_off_by_one_dbu": [frame(layer, outside.moved(1, 0), params.ring_width) for layer in conductors],
             "filled": [[*without(shapes, layer), (layer, outside)] for layer in conductors],
             "level_without_cuts": [without(shapes, level.cut) for level in levels],
-            "side_without_cuts": [
-                [one for one in shapes if one[0] != level.cut or not one[1].inside(side)]
+            "two_rings_that_lack_cuts_on_different_sides": [
+                [
+                    *bare(level, sides["left"]),
+                    *((layer, box.moved(away, 0)) for layer, box in bare(level, sides["right"])),
+                ]
                 for level in levels
-                for side in _sides(outside, params.ring_width)
             ],
             "cuts_beside_the_ring": [
                 [(here, box.moved(-params.ring_width, 0) if here == level.cut else box) for here, box in shapes]
                 for level in levels
             ],
-        }
+        } | {f"no_cuts_on_the_{name}": [bare(level, side) for level in levels] for name, side in sides.items()}
 
     def may_turn(self, params: SealRingParams) -> bool:
         return params.die_width == params.die_height

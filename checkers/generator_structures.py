@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 import klayout.db as db
 from iclayout_checkers.generator_params import StructureParams
 from iclayout_checkers.generator_shapes import (
+    Level,
     exchanged,
     finding,
     flipped,
@@ -125,6 +126,19 @@ def _broken_crosses(params: StructureParams, bench: Bench) -> dict[str, list[Sha
                 (layer, db.Box(0, length - width, width, length).moved(width, 0)),
             ]
         ],
+        "arms_narrower_than_the_crossing": [
+            [
+                (layer, db.Box(across.left, across.bottom + 1, across.right, across.top - 1)),
+                (layer, db.Box(along.left + 1, along.bottom, along.right - 1, along.top)),
+                (layer, across & along),
+            ]
+        ],
+        "hole_in_the_crossing": [
+            [
+                (layer, one)
+                for one in _boxes(db.Region(across) + db.Region(along) - db.Region(_middle_of(across & along)))
+            ]
+        ],
         "two_arms_joined": [
             [
                 *((layer, box) for box in (across, along)),
@@ -141,6 +155,15 @@ def _broken_crosses(params: StructureParams, bench: Bench) -> dict[str, list[Sha
     return found
 
 
+def _middle_of(box: db.Box) -> db.Box:
+    return box.enlarged(-(box.width() // 3), -(box.height() // 3))
+
+
+def _boxes(region: db.Region) -> list[db.Box]:
+    """The region in rectangles."""
+    return [one.bbox() for one in region.decompose_trapezoids_to_region().each()]
+
+
 def _is_chain(view: LayoutView, params: StructureParams, layer: Layer) -> bool:
     level = level_above(view.technology, layer)
     pieces = [*polygons_of(view, level.bottom), *polygons_of(view, level.top)]
@@ -155,19 +178,17 @@ def _is_chain(view: LayoutView, params: StructureParams, layer: Layer) -> bool:
     return any(_is_long_path(group, near, pieces, params) for group in _groups(near))
 
 
-def _groups(near: Mapping[int, set[int]]) -> list[set[int]]:
+def _groups(near: Mapping[int, set[int]]) -> Iterator[set[int]]:
     """What is reached from each other."""
-    groups: list[set[int]] = []
-    for start in near:
-        if any(start in group for group in groups):
-            continue
-        group, waiting = {start}, [start]
+    rest = set(near)
+    while rest:
+        group: set[int] = set()
+        waiting = {min(rest)}
         while waiting:
-            for other in near[waiting.pop()] - group:
-                group.add(other)
-                waiting.append(other)
-        groups.append(group)
-    return groups
+            group |= waiting
+            waiting = {other for one in waiting for other in near[one]} - group
+        yield group
+        rest -= group
 
 
 def _is_long_path(
@@ -189,7 +210,10 @@ def _is_long_path(
 def _chain(
     params: StructureParams, bench: Bench, count: int | None = None, width: int | None = None, short: int = 0
 ) -> Shapes:
-    """Pieces on two layers in turn along x, each over the next with a cut, a dbu farther apart than the rules ask."""
+    """Pieces on two layers in turn along x, each over the next with a cut, a dbu farther apart than the rules ask.
+
+    ``short`` makes the pieces between two cuts shorter, and not those at the ends.
+    """
     count = params.count if count is None else count
     legal, level = LegalShapes(bench), level_above(bench.technology, named(bench.technology, params.layer))
     side = legal.side(level.cut)
@@ -203,7 +227,7 @@ def _chain(
         start, end = max(number - 1, 0) * step, min(number, count - 1) * step
         low, high = start - pad // 2, end - pad // 2 + pad
         if end == start:
-            low, high = (low - step, high) if number == 0 else (low, high + step)
+            low, high = (low - step - short, high) if number == 0 else (low, high + step + short)
         shapes.append((layer, db.Box(low, 0, high, height)))
     return shapes
 
@@ -214,11 +238,13 @@ def _broken_chains(params: StructureParams, bench: Bench) -> dict[str, list[Shap
     cuts = [shape for shape in right if shape[0] == level.cut]
     whole = max(box.right for _, box in right)
     pad = max(params.feature_width, legal.side(level.cut) + 2 * margin(legal, level))
+    apart = max(space(legal, level.bottom), space(legal, level.top)) + 1
     found = {
         "one_contact_short": [_chain(params, bench, count - 1)],
         "one_cut_missing": [[one for one in right if one is not cut] for cut in (cuts[0], cuts[count // 2])],
         "a_piece_missing": [[*right[:-2], right[-1]]],
         "cuts_on_another_layer": [without(right, level.cut)],
+        "branch": [[*right, *_branch(level, right[count + 1][1], cuts[0][1], pad, apart)]],
         "all_pieces_below_in_one": [[*right, (level.bottom, db.Box(-pad // 2, 0, whole, pad))]],
         "all_pieces_above_in_one": [[*right, (level.top, db.Box(-pad // 2, 0, whole, pad))]] if count > 2 else [],
     }
@@ -233,10 +259,20 @@ def _broken_chains(params: StructureParams, bench: Bench) -> dict[str, list[Shap
                 *((level.top, db.Box(x, 0, x + pad, params.feature_length + pad)) for x in tops),
             ]
         ]
-    apart = max(space(legal, level.bottom), space(legal, level.top)) + 1
     if params.feature_length - pad >= pad + apart:
         found["one_dbu_too_short"] = [_chain(params, bench, count, short=1)]
     return found
+
+
+def _branch(level: Level, piece: db.Box, cut: db.Box, pad: int, apart: int) -> Shapes:
+    """From the middle of a piece of the upper layer an arm along y, with a cut to one more piece at its end."""
+    arm = square(pad, piece.center().x, pad // 2)
+    end = arm.moved(0, pad + apart)
+    return [
+        (level.top, arm + end),
+        (level.cut, cut.moved(end.center() - cut.center())),
+        (level.bottom, end),
+    ]
 
 
 def _is_comb(view: LayoutView, params: StructureParams, layer: Layer) -> bool:
@@ -357,9 +393,8 @@ def _serpentine_in(region: db.Region, params: StructureParams) -> bool:
     links = 0
     for turn in turns:
         near = [number for number, run in enumerate(runs) if _meets(turn, run)]
-        if len(near) > 2:
-            return False
-        if len(near) == 2:
+        # One that joins three runs counts once, so a branch leaves the number of links short.
+        if len(near) > 1:
             links += 1
             for number in near:
                 ends[number].append(turn.bbox())
@@ -379,7 +414,7 @@ def _passes(run: db.Box, turns: list[db.Box]) -> bool:
 
 
 def _serpentine(params: StructureParams, bench: Bench, count: int | None = None, length: int | None = None) -> Shapes:
-    """Runs along y, and then the turns between them, at the top first."""
+    """Runs along y, then the turns between them, at the top first, and a pad at the free end of the first run."""
     count = params.count if count is None else count
     layer, width = named(bench.technology, params.layer), params.feature_width
     length = _run_length(params) if length is None else length
@@ -389,7 +424,8 @@ def _serpentine(params: StructureParams, bench: Bench, count: int | None = None,
         db.Box(one.right, 0 if number % 2 else length - width, other.left, width if number % 2 else length)
         for number, (one, other) in enumerate(pairwise(runs))
     ]
-    return [(layer, box) for box in (*runs, *turns)]
+    pad = db.Box(-width, -2 * width, width, 0)
+    return [(layer, box) for box in (*runs, *turns, pad)]
 
 
 def _run_length(params: StructureParams) -> int:
@@ -399,7 +435,7 @@ def _run_length(params: StructureParams) -> int:
 def _broken_serpentines(params: StructureParams, bench: Bench) -> dict[str, list[Shapes]]:
     right, count, width = _serpentine(params, bench), params.count, params.feature_width
     layer, length = named(bench.technology, params.layer), _run_length(params)
-    runs, turns = right[:count], right[count:]
+    runs, turns = right[:count], right[count:-1]
     first, turn = runs[0][1], turns[0][1]
     below = db.Box(turn.left, 0, turn.right, width)
     found = {
