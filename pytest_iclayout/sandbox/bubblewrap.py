@@ -37,6 +37,7 @@ def wrapped(program: str, command: Sequence[str], readable: Iterable[Path], writ
         words += ["--cap-drop", "ALL", *(word for power in _ROOTS_POWERS for word in ("--cap-add", power))]
     words += [word for place in _SYSTEM for word in ("--ro-bind-try", place, place)]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
-    words += [word for path in readable for word in ("--ro-bind", str(path), str(path))]
+    own = (path for path in readable if not any(path.is_relative_to(place) for place in _SYSTEM))
+    words += [word for path in own for word in ("--ro-bind", str(path), str(path))]
     words += [word for path in writable for word in ("--bind", str(path), str(path))]
     return [*words, "--chdir", "/", "--", *command]

@@ -76,7 +76,7 @@ class DeckPool:
         def command(jobs: int, done: int) -> list[str]:
             server = engine.server_command(jobs, done, children)
             if bubblewrap is not None:
-                server = wrapped(bubblewrap, server, [engine.server_script()], [folder])
+                server = wrapped(bubblewrap, server, [engine.server_script(), *engine.folders()], [folder])
             return ["/bin/sh", "-c", _CLEAR_UP, "sh", str(os.getpid()), str(folder), *server]
 
         return command
