@@ -80,7 +80,7 @@ def _shielded(stretch: Stretch, side: Side, width: int, own: db.Region, shield: 
     strip = side.strip(stretch.start, stretch.stop, width, reach + 1)
     hidden = [db.Box(one.left, one.bottom, one.right, strip.top) for one in _boxes(own, side.turn, strip)]
     seen = covering(_boxes(shield, side.turn, strip)) - covering(hidden)
-    return covering(db.Box(one.left, 1, one.right, 2) for one in _rectangles(seen)).merged()
+    return covering(db.Box(one.left, 2, one.right, 3) for one in _rectangles(seen)).merged()
 
 
 def _boxes(region: db.Region, turn: db.Trans, strip: db.Box) -> list[db.Box]:
