@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import klayout.db as db
-from iclayout_checkers.device_layouts import CUT, DeviceRow, Piece, RowPlan
+from iclayout_checkers.device_layouts import CUT, DeviceRow, Label, Piece, RowPlan
 from iclayout_checkers.generator_shapes import square
 from iclayout_checkers.layouts import bounding_box
 from iclayout_checkers.ring_layouts import Ring
@@ -79,6 +79,12 @@ class GuardPlan(RowPlan):
 
     def row(self) -> DeviceRow:
         return self.guarded(self.guard)
+
+    @property
+    def witness(self) -> DeviceRow:
+        """The row with a further label on the ring, which names no pin."""
+        row, bar = self.row(), self.guard.metal.bars[0].center()
+        return row.labelled([*row.labels, Label("ring", self.stack.li, bar.x, bar.y)])
 
     def guarded(self, guard: Guard, *, taps: bool = False) -> DeviceRow:
         """The row with a ring; ``taps``: and with the taps that a row without a ring has."""

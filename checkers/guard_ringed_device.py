@@ -79,7 +79,8 @@ class GuardRingedDevice:
         )
 
     def _unguarded(self, extraction: MosExtraction, params: GuardRingedDeviceParams) -> list[Finding]:
-        view, devices = extraction.view, extraction.diffusion + extraction.gates
+        # A gate crosses its diffusion, and cannot leave the ring from there: tap that touches poly is a flaw.
+        view, devices = extraction.view, extraction.diffusion
         if devices.is_empty():
             return []  # which is a wrong device already
         levels = [_taps(extraction, params), view.region(params.metal)]
@@ -121,16 +122,14 @@ class GuardRingedDevice:
         contacts = view.region(params.contact).inside(ring)
         name = view.describe(params.contact)
         if contacts.is_empty():
-            message = f"no shape of {name} lies within both {self._levels(view, params)} of the ring"
+            levels = f"{view.describe(params.layers.tap)} and {view.describe(params.metal)}"
+            message = f"no shape of {name} lies within both {levels} of the ring"
             yield Finding(rule=self.name, message=message, layer=params.contact, place=Rect.from_db(ring.bbox()))
         elif params.reach is not None:
-            near = contacts.minkowski_sum(db.Box(0, 0, 0, 0).enlarged(params.reach, params.reach))
+            near = contacts.minkowski_sum(db.Box(2 * params.reach))
             for place in separate_polygons(ring - near):
                 message = f"the ring goes on here farther than {params.reach} dbu from every contact on {name}"
                 yield Finding(rule=self.name, message=message, layer=params.contact, place=Rect.from_db(place.bbox()))
-
-    def _levels(self, view: LayoutView, params: GuardRingedDeviceParams) -> str:
-        return f"{view.describe(params.layers.tap)} and {view.describe(params.metal)}"
 
     def _kept_within(
         self, view: LayoutView, params: GuardRingedDeviceParams, layer: Layer, ring: db.Polygon, nets: Nets
@@ -142,7 +141,7 @@ class GuardRingedDevice:
                 yield Finding(rule=self.name, message=message, layer=layer, place=Rect.from_db(ring.bbox()))
 
     def witness(self, params: GuardRingedDeviceParams, bench: Bench) -> Drawing:
-        return _plan(params, bench).row().drawing
+        return _plan(params, bench).witness.drawing
 
     def negatives(self, params: GuardRingedDeviceParams, bench: Bench) -> Mapping[str, SearchStrategy[Drawing]]:
         plan = _plan(params, bench)

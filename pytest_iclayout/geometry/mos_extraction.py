@@ -81,11 +81,6 @@ class MosExtraction:
         return self._region(self.layers.diff).interacting(self._crossings)
 
     @cached_property
-    def gates(self) -> db.Region:
-        """The poly of channels, with all that is drawn in one piece with it."""
-        return self._region(self.layers.poly).interacting(self._crossings)
-
-    @cached_property
     def flaws(self) -> tuple[Flaw, ...]:
         """What keeps the layout from being transistors; a layout with a flaw has no netlist."""
         found = [*self._flaws_of_channels(), *self._flaws_of_kinds(), *self._flaws_of_taps()]
