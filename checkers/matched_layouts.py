@@ -93,6 +93,9 @@ def matched_negatives(
         other = names[n % len(names)] if names else units[n][0]
         return arranged.drawn([*units[:n], (other, *units[n][1:]), *units[n + 1 :]])
 
+    def stray(layer: Layer, y: int) -> Drawing:
+        return arranged.drawn(units, top=[(layer, db.Box(-100, y, -99, y + 1))])
+
     found = {
         "nothing_drawn": st.just(Sketch().drawing),
         "cells_not_placed": st.just(arranged.drawn([])),
@@ -126,11 +129,9 @@ def matched_negatives(
         "unit_of_one_device_moved_by_a_dbu": with_shapes(
             lambda n, by: [(layer, box.moved(by, 0)) for layer, box in unit]
         ),
-        "stray_shape_on_a_layer_of_the_unit": st.builds(
-            lambda n, y: arranged.drawn(units, top=[(unit[n][0], db.Box(-100, y, -99, y + 1))]),
-            shape,
-            st.integers(-10_000, 10_000),
-        ),
+    } | {
+        f"stray_shape_on_the_{which}_layer_of_the_unit": st.builds(stray, st.just(layer), st.integers(-10_000, 10_000))
+        for which, layer in (("first", unit[0][0]), ("last", unit[-1][0]))
     }
     if others:
         found["unit_of_one_device_with_a_shape_more"] = st.builds(
