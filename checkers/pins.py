@@ -74,7 +74,7 @@ def net_findings(
     view, apart, joined = connectivity.view, connectivity.separate, connectivity.joined
     on = _nets_of_pins(apart, groups)
     findings = _opens(view, rule, groups, on)
-    findings += _shorts(rule, groups, on if joined is apart else _nets_of_pins(joined, groups))
+    findings += _shorts(rule, groups, _nets_of_pins(joined, groups))
     if not floating:
         findings += [_floating(view, rule, shapes) for shapes in _without_pin(apart, on)]
     return findings
