@@ -17,9 +17,9 @@ def add_verb(verbs: Verbs) -> None:
     replaying = verbs.add_parser(
         "replay",
         help="replay transcripts and judge what they drew",
-        description="Replay transcripts (files, or folders of *.jsonl), judge each with the task of its name, and "
-        "compare with the *.result.json beside it. The exit code is 1 when a verdict differs from its record or a "
-        "replay from its transcript. Example: iclayout replay runs/ --tasks path/to/layout-tasks",
+        description="Replay transcripts (files, or folders of *.jsonl), judge each with the task of its name, or the "
+        "variant of one, and compare with the *.result.json beside it. The exit code is 1 when a verdict differs from "
+        "its record or a replay from its transcript. Example: iclayout replay runs/ --tasks path/to/layout-tasks",
     )
     replaying.add_argument("paths", type=Path, nargs="+", metavar="PATH")
     replaying.add_argument("--tasks", type=Path, metavar="DIR", help="tasks to judge with (default: the bundled suite)")
@@ -36,11 +36,12 @@ def _replay(options: argparse.Namespace) -> int:
     from pytest_iclayout.suite.folder import bundled_folder, load_tasks
     from pytest_iclayout.trial.replaying import replay_file, transcripts_in
 
-    tasks, problems = load_tasks(options.tasks or bundled_folder(), CheckerRegistry(CHECKERS))
+    registry = CheckerRegistry(CHECKERS)
+    tasks, problems = load_tasks(options.tasks or bundled_folder(), registry)
     replayed = []
     for path in transcripts_in(options.paths):
         try:
-            replayed.append(replay_file(path, tasks))
+            replayed.append(replay_file(path, tasks, registry))
         except (SuiteError, TranscriptError) as error:
             problems.append(str(error))
     if options.json:
@@ -54,9 +55,9 @@ def _replay(options: argparse.Namespace) -> int:
             f"{len(replayed)} transcripts replayed, {len(judged)} judged, "
             f"{sum(not one.differs for one in compared)} of {len(compared)} as recorded"
         )
-        if len(judged) < len(replayed) and options.tasks is None:
-            unknown = len(replayed) - len(judged)
-            print(f"{unknown} have no task in the bundled suite; --tasks DIR judges with the tasks of a folder")
+        if unknown := len(replayed) - len(judged):
+            where = "the bundled suite; --tasks DIR judges with the tasks of a folder"
+            print(f"{unknown} have no task in {where if options.tasks is None else options.tasks}")
     if problems:
         # Last, and after what could be replayed: one damaged file does not hide the others.
         raise SuiteError("\niclayout: ".join(problems))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -213,6 +215,27 @@ def load_variants(path: Path, suite: Suite, registry: CheckerRegistry, count: in
         _instance(path, data, parameters, values, suite, registry, Drawn(seed=seed, number=number))
         for number, values in enumerate(drawn, 1)
     )
+
+
+def variant_named(task_id: str, tasks: Mapping[str, Task], registry: CheckerRegistry) -> Task | None:
+    """The variant that a run named so, of one of ``tasks`` (by id); None for what is no such name or has no ranges.
+
+    Raises SuiteError where the task's parameters give no layout with its values.
+    """
+    name = _VARIANT.fullmatch(task_id)
+    fixed = tasks.get(name["task"]) if name else None
+    parameters = None if fixed is None else fixed.spec.parameters
+    if name is None or fixed is None or parameters is None:
+        return None
+    drawn = Drawn(seed=int(name["seed"]), number=int(name["number"]))
+    values = next(islice(parameters.drawn(fixed.id, drawn.seed), drawn.number - 1, None), None)
+    if values is None:
+        return None
+    return _instance(fixed.path, read_toml(fixed.path), parameters, values, fixed.suite, registry, drawn)
+
+
+_VARIANT = re.compile(r"(?P<task>.+)\.s(?P<seed>\d{1,20})v(?P<number>[1-9]\d{0,5})", re.ASCII)
+"""See :attr:`~pytest_iclayout.suite.parameters.Drawn.suffix`."""
 
 
 def _instance(

@@ -10,12 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.verdict import Verdict
 from pytest_iclayout.session.replay import replay
 from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import parse_transcript
 from pytest_iclayout.suite.files import SuiteError, read_text
-from pytest_iclayout.suite.task import Task
+from pytest_iclayout.suite.task import Task, variant_named
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.trial.outcomes import POLICY
 from pytest_iclayout.trial.record import read_record
@@ -83,14 +84,14 @@ def task_id_of(path: Path) -> str:
     return path.parent.name if _own_record(path).is_file() else stem
 
 
-def replay_file(path: Path, tasks: Mapping[str, Task]) -> Replayed:
-    """Replay one transcript and judge the result.
+def replay_file(path: Path, tasks: Mapping[str, Task], registry: CheckerRegistry) -> Replayed:
+    """Replay one transcript and judge the result with the task of its name, or the variant of one.
 
     Raises TranscriptError, SuiteError and RecordError, which name the file.
     """
     transcript = parse_transcript(read_text(path), str(path))
     task_id = task_id_of(path)
-    task = tasks.get(task_id)
+    task = tasks.get(task_id) or variant_named(task_id, tasks, registry)
     session = LayoutSession() if task is None else LayoutSession(task.technology, task.oracle.bench.rule_set)
     done = replay(transcript, session)
     return Replayed(

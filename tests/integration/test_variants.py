@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from pytest_iclayout import cli
+
 BUNDLED = "t1_min_area_met1"
 
 WIRE = """
@@ -118,6 +120,22 @@ def test_each_variant_passes_its_gate_and_has_its_record(tasks, run, records):
     values = [one["parameters"]["values"] for one in found]
     assert len({json.dumps(one) for one in values}) == 3
     assert all(set(one) == {"width", "layer"} for one in values)
+
+
+def test_transcripts_of_variants_are_replayed_with_their_values(tasks, run, capsys):
+    tasks.write_text("wire.toml", WIRE)
+    run("--agent=oracle", "--agent=random", "-m", "solve", "--variants=2", "--variant-seed=5", "--iclayout-results=out")
+    capsys.readouterr()
+    assert cli.main(["replay", str(tasks.folder / "out"), "--tasks", str(tasks.folder)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("accepted; recorded as a success") == 2
+    assert printed.count("rejected; recorded as a failure") == 2
+    assert "4 transcripts replayed, 4 judged, 4 of 4 as recorded" in printed
+    (folder,) = (tasks.folder / "out").rglob("wire.s5v1")
+    for name in ("wire.s5v999999", "wire.s5v0", "wire.s5", "wire.sxv1"):
+        folder = folder.rename(folder.with_name(name))
+        cli.main(["replay", str(folder), "--tasks", str(tasks.folder)])
+        assert "no task of that id" in capsys.readouterr().out
 
 
 def test_records_of_the_task_itself_have_the_fixed_values(tasks, run, records):
