@@ -49,7 +49,7 @@ def _results(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
     elif not shown:
-        print("no such trial record")
+        print(f"no such trial record in {folder}")
     elif options.task is not None:
         for path, record in shown:
             _print_whole(path, record)

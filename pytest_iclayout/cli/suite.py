@@ -93,6 +93,11 @@ def _suite_lock(options: argparse.Namespace) -> int:
     if problems:
         raise SuiteError("\niclayout: ".join(problems))
     suite = load_suite(folder / MANIFEST_NAME)
+    if differing := sorted(set(tasks) ^ set(suite.tasks)):
+        raise SuiteError(
+            f"{folder / MANIFEST_NAME}: tasks: {', '.join(differing)}: only listed here, or only a file; "
+            "a lock holds what is both (iclayout suite check tells which)"
+        )
     try:
         written = write_lock(folder, suite.version, {task_id: task.digest for task_id, task in tasks.items()})
     except LockedError as error:

@@ -418,3 +418,12 @@ def test_the_bundled_suite_is_locked_as_it_is() -> None:
     assert lock is not None
     assert lock.version == load_suite(folder / MANIFEST_NAME).version
     assert lock.changes_to({task_id: task.digest for task_id, task in tasks.items()}) == {}
+
+
+def test_what_is_listed_and_no_file_or_the_reverse_is_not_locked(suite, capsys) -> None:
+    before = (suite / LOCK_NAME).read_bytes()
+    manifest = suite / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace('"t2_pair"', '"t2_gone"'))
+    assert main(["suite", "lock", str(suite)]) == 2
+    assert "manifest.toml: tasks: t2_gone, t2_pair: only listed here, or only a file" in capsys.readouterr().err
+    assert (suite / LOCK_NAME).read_bytes() == before

@@ -199,6 +199,7 @@ class DeckPool:
         self, result: JobResult, number: int, runs: Sequence[_Run], output: Path, log: str, keep: Path | None
     ) -> Execution:
         status, reason, items = judge(result, number, len(runs), output, log, self.limits)
+        reason = reason.replace(str(runs[number].layout), "the layout")
         if keep is not None and status is Status.OK:
             try:
                 shutil.copyfile(output, keep)
