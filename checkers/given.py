@@ -71,8 +71,8 @@ def shape_findings(view: LayoutView, rule: str, frozen: Callable[[Layer, db.Regi
     return findings
 
 
-def label_findings(view: LayoutView, rule: str, free: Callable[[Label], bool] = lambda _: False) -> list[Finding]:
-    """A finding for each label that is gone or new and not ``free`` to be so."""
+def label_findings(view: LayoutView, rule: str) -> list[Finding]:
+    """A finding for each label that is gone or new."""
     before, after = labels_of(start_of(view)), labels_of(view)
     return [
         Finding(
@@ -83,7 +83,6 @@ def label_findings(view: LayoutView, rule: str, free: Callable[[Label], bool] = 
         )
         for what, labels in ((_GONE, before - after), (_NEW, after - before))
         for label in sorted(labels)
-        if not free(label)
     ]
 
 

@@ -87,9 +87,11 @@ class GuardRingedDevice:
         rings = _rings_around(levels[0] & levels[1], devices)
         if not rings:
             return [self._not_closed(view, params, levels, devices)]
-        nets = Connectivity(_without_bodies(view, params), frozenset(params.reference.pins)).separate
+        pins = frozenset(params.reference.pins)
+        by_metal = Connectivity(_without_bodies(view, params), pins).separate
+        nets = Connectivity(view, pins).separate
         # Of several rings, one within the other, a single one must be right.
-        return min((list(self._flaws(view, params, ring, nets)) for ring in rings), key=len)
+        return min((list(self._flaws(view, params, ring, by_metal, nets)) for ring in rings), key=len)
 
     def _not_closed(
         self, view: LayoutView, params: GuardRingedDeviceParams, levels: list[db.Region], devices: db.Region
@@ -106,11 +108,11 @@ class GuardRingedDevice:
         return Finding(rule=self.name, message=message, layer=params.layers.tap, place=Rect.from_db(devices.bbox()))
 
     def _flaws(
-        self, view: LayoutView, params: GuardRingedDeviceParams, ring: db.Polygon, nets: Nets
+        self, view: LayoutView, params: GuardRingedDeviceParams, ring: db.Polygon, by_metal: Nets, nets: Nets
     ) -> Iterator[Finding]:
         region = db.Region(ring)
         yield from self._far_from_contacts(view, params, region)
-        if all((shapes & region).is_empty() for shapes in _named(nets, params.ring, params.metal)):
+        if all((shapes & region).is_empty() for shapes in _named(by_metal, params.ring, params.metal)):
             message = f"the {view.describe(params.metal)} of the ring is not on net {params.ring}"
             yield Finding(rule=self.name, message=message, layer=params.metal, place=Rect.from_db(ring.bbox()))
         if params.exit is not None:

@@ -34,7 +34,7 @@ def area_within(shape: db.Shape, box: db.Box) -> int | Fraction:
     polygon = shape.polygon
     if polygon.is_box():
         return int((polygon.bbox() & box).area())
-    # Between each edge and the lower side of the box: added where the edge runs to the right, the polygon
+    # Between each edge, kept within the box, and y = 0: added where the edge runs to the right, the polygon
     # below it (hulls are clockwise, holes are not), and taken away where it runs to the left.
     return sum(_below(edge, box) for edge in polygon.each_edge())
 
@@ -45,12 +45,12 @@ def _below(edge: db.Edge, box: db.Box) -> int | Fraction:
         return 0
     sign = int(copysign(1, edge.dx()))
     if edge.y1 == edge.y2:
-        return sign * (right - left) * (min(max(edge.y1, box.bottom), box.top) - box.bottom)
+        return sign * (right - left) * min(max(edge.y1, box.bottom), box.top)
     slope = Fraction(edge.y2 - edge.y1, edge.x2 - edge.x1)
     crossings = [edge.x1 + (side - edge.y1) / slope for side in (box.bottom, box.top)]
     first, last = Fraction(left), Fraction(right)
     ends = [first, *sorted(min(max(x, first), last) for x in crossings), last]
     low, high = Fraction(box.bottom), Fraction(box.top)
-    heights = [min(max(edge.y1 + (x - edge.x1) * slope, low), high) - low for x in ends]
+    heights = [min(max(edge.y1 + (x - edge.x1) * slope, low), high) for x in ends]
     pieces = zip(ends, ends[1:], heights, heights[1:], strict=False)
     return sign * sum((end - start) * (one + other) / 2 for start, end, one, other in pieces)

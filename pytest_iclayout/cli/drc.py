@@ -41,12 +41,13 @@ def add_verb(verbs: Verbs) -> None:
 
 def _positive(text: str) -> int:
     value = int(text)
-    if value < 1:
+    if not 1 <= value <= _MOST:
         raise ValueError
     return value
 
 
-_positive.__name__ = "whole number above 0"
+_MOST = 1_000_000
+_positive.__name__ = f"whole number from 1 to {_MOST}"
 
 
 def _drc(options: argparse.Namespace) -> int:

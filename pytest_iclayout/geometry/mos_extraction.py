@@ -136,7 +136,8 @@ class MosExtraction:
         ]
 
     def _ports(self, nets: Nets) -> frozenset[int]:
-        """Nets with a label of a pin, a terminal of a transistor, or a tap."""
+        """Nets with a label of a pin, a terminal of a transistor, or a tap that something is joined to: by itself
+        a tap is a piece of its body, which is one net whatever lies in it."""
         around = self._crossings.sized(1)
         found = set()
         for number, shapes in enumerate(nets.shapes):
@@ -145,7 +146,7 @@ class MosExtraction:
                 layer in shapes and not (shapes[layer] & around).is_empty()
                 for layer in (self.layers.diff, self.layers.poly, self.layers.nwell)
             )
-            if named or touching or self.layers.tap in shapes:
+            if named or touching or (self.layers.tap in shapes and len(shapes) > 1):
                 found.add(number)
         return frozenset(found)
 

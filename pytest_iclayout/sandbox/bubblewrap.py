@@ -11,6 +11,7 @@ from shutil import which
 
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts")
 """What programs and their libraries need; of /etc no more than that."""
+_THERE = {Path("/"), Path("/dev"), Path("/dev/shm"), Path("/proc"), Path("/tmp"), *map(Path, _SYSTEM)}
 _NAMESPACES = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _ROOTS_POWERS = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_SYS_RESOURCE", "CAP_DAC_OVERRIDE", "CAP_CHOWN")
 """What root's server needs to make its children nobody, to end them, and to clear up after them."""
@@ -38,6 +39,9 @@ def wrapped(program: str, command: Sequence[str], readable: Iterable[Path], writ
     words += [word for place in _SYSTEM for word in ("--ro-bind-try", place, place)]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
     own = (path for path in readable if not any(path.is_relative_to(place) for place in _SYSTEM))
-    words += [word for path in own for word in ("--ro-bind", str(path), str(path))]
-    words += [word for path in writable for word in ("--bind", str(path), str(path))]
+    binds = [("--ro-bind", path) for path in own] + [("--bind", path) for path in writable]
+    # bubblewrap would make the folders above closed to all but root, and the children are others.
+    above = dict.fromkeys(place for _, path in binds for place in reversed(path.parents) if place not in _THERE)
+    words += [word for place in above for word in ("--perms", "0755", "--dir", str(place))]
+    words += [word for how, path in binds for word in (how, str(path), str(path))]
     return [*words, "--chdir", "/", "--", *command]

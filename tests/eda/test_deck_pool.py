@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,6 +127,30 @@ def test_reports_are_kept_where_asked(pool: DeckPool, tmp_path: Path) -> None:
     (done,) = pool.run(WIDTH, [bars(200)], reports=[tmp_path / "no" / "such" / "folder.lyrdb"])
     assert done.result().status is Status.ERROR
     assert "folder.lyrdb" in done.result().reason
+
+
+def test_a_report_that_cannot_be_kept_leaves_the_old_one(
+    pool: DeckPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(source: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device", str(target))
+
+    kept = tmp_path / "one.lyrdb"
+    kept.write_text("the report of an earlier run")
+    monkeypatch.setattr(shutil, "copyfile", no_room)
+    (done,) = pool.run(WIDTH, [bars(200)], reports=[kept])
+    assert done.result().status is Status.ERROR
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["the report of an earlier run"]
+
+
+def test_what_a_deck_says_to_the_side_is_in_the_log(pool: DeckPool) -> None:
+    (found,) = run_all(pool, Deck.of_text(HEAD + "STDERR.puts 'to the side'\nputs 'aloud'\n"), [bars(200)])
+    assert found.log == "to the side\naloud\n"
+
+
+def test_a_layout_that_is_none_is_not_named_by_a_place_of_ours(pool: DeckPool) -> None:
+    (found,) = run_all(pool, WIDTH, [b"no layout"])
+    assert "format: the layout in" in found.reason
 
 
 def test_a_killed_server_loses_no_job(pool: DeckPool) -> None:

@@ -137,6 +137,23 @@ def test_results_of_one_outcome(results, iclayout):
     assert [line.split()[:2] for line in summary[1:]] == [["crashes", "1"], ["crashes", "2"]]
 
 
+def test_output_that_cannot_be_written_is_one_line(results):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("iclayout"), "results", str(results)],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "iclayout: the output cannot be written: No space left on device\n")
+
+
+def test_interrupted_verb_ends_without_a_traceback(results, iclayout, monkeypatch):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_iclayout.cli.results._results", interrupted)
+    assert iclayout("results", results) == (130, "", "iclayout: interrupted\n")
+
+
 def test_results_that_there_are_none_of_are_exit_code_1(results, iclayout):
     assert iclayout("results", results, "--outcome", "not_run") == (1, f"no such trial record in {results}\n", "")
     assert iclayout("results", results, "--task", "c")[0] == 1

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*%include[ \t]+(.+?)[ \t\r]*$", re.MULTILINE)
 _MOST_FILES = 200
+_MOST_BYTES = 64 << 20
+"""Of one file; the largest decks of foundries have some megabytes."""
 
 
 class DeckError(ValueError):
@@ -51,7 +53,12 @@ class Deck(BaseModel):
             if len(files) == _MOST_FILES:
                 raise DeckError(f"{path}: includes more than {_MOST_FILES} files")
             try:
-                files[key] = one.read_bytes()
+                if one.exists() and not (one.is_file() or one.is_dir()):  # a pipe would be waited for without end
+                    raise DeckError(f"{one}: no regular file{by}")
+                with one.open("rb") as stream:
+                    files[key] = stream.read(_MOST_BYTES + 1)
+                if len(files[key]) > _MOST_BYTES:
+                    raise DeckError(f"{one}: has more than {_MOST_BYTES >> 20} MB{by}")
             except OSError as error:
                 raise DeckError(f"{one}: cannot be read{by}: {error.strerror}") from error
             for match in _INCLUDE.finditer(files[key]):

@@ -19,6 +19,7 @@ from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.engines import Engine, find_engine
 from pytest_iclayout.drc.decks.execution import Execution, Status, judge
 from pytest_iclayout.drc.decks.store import ExecutionStore
+from pytest_iclayout.geometry.atomic import replacing
 from pytest_iclayout.sandbox.bubblewrap import wrapped
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult
 from pytest_iclayout.sandbox.policy import Limits, Policy, support
@@ -202,7 +203,8 @@ class DeckPool:
         reason = reason.replace(str(runs[number].layout), "the layout")
         if keep is not None and status is Status.OK:
             try:
-                shutil.copyfile(output, keep)
+                with replacing(keep) as beside:
+                    shutil.copyfile(output, beside)
             except OSError as error:
                 status, reason, items = Status.ERROR, f"{keep}: the report cannot be written: {error.strerror}", {}
         return Execution(

@@ -123,7 +123,7 @@ def work(job, pipe)
   STDIN.reopen('/dev/null')
   STDOUT.reopen(job['log'], 'w')
   STDERR.reopen(STDOUT)
-  STDOUT.sync = true
+  STDOUT.sync = STDERR.sync = true
   Dir.chdir(job['folder'])
   Policy.enter(job['policy'], PRCTL)
   code = 1

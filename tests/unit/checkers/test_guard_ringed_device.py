@@ -112,6 +112,23 @@ def test_ring_that_is_on_its_net_by_the_substrate_alone_floats() -> None:
     assert verdict(named(beside.rect(LI1, 3000, 100, 6100, 300), 6300, 300)) == "accepted"
 
 
+def test_bare_taps_that_meet_in_a_corner_leave_their_body_whole() -> None:
+    kissing = named(ring(device())).rect(TAP, 3200, 3200, 3600, 3600).rect(PSDM, 3100, 3100, 3700, 3700)
+    assert verdict(kissing) == "accepted"
+    apart = named(ring(device())).rect(PSDM, 4900, -100, 5900, 900)
+    apart.rect(TAP, 5000, 0, 5400, 400).rect(TAP, 5400, 400, 5800, 800)
+    assert verdict(apart) == "accepted"
+
+
+def test_tap_that_metal_joins_in_a_corner_only_is_open() -> None:
+    sketch = named(ring(device())).rect(TAP, 6000, 0, 6400, 400).rect(PSDM, 5900, -100, 6500, 500)
+    sketch.rect(LICON, 6115, 115, 6285, 285).rect(LI1, 6000, 0, 6400, 400)
+    assert verdict(sketch.rect(LI1, 3000, 100, 6001, 300)) == "accepted"
+    corner = named(ring(device())).rect(TAP, 6000, 0, 6400, 400).rect(PSDM, 5900, -100, 6500, 500)
+    corner.rect(LICON, 6115, 115, 6285, 285).rect(LI1, 6000, 0, 6400, 400).rect(LI1, 3000, -200, 6000, 0)
+    assert "hangs together by a corner only" in verdict(corner)
+
+
 def test_label_may_stand_on_metal_that_is_joined_over_cuts() -> None:
     sketch = ring(device()).rect(MCON, 2915, 415, 3085, 585).rect(MET1, 2900, 400, 6000, 600)
     assert verdict(sketch.label(MET1, "B", 5900, 500)) == "accepted"
@@ -153,6 +170,25 @@ def test_nets_reach_beyond_the_ring(over: int, ok: bool) -> None:
     assert (found == "accepted") == ok
     assert ok or all(f"net {pin} has no met1 (68/20) beyond the ring" in found for pin in "DGS")
     assert verdict(sketch) == "accepted"
+
+
+def test_net_that_leaves_may_be_labelled_on_a_tap() -> None:
+    def wired(label: Layer) -> Sketch:
+        sketch = (
+            Sketch().rect(NSDM, -200, -200, 1350, 1200).rect(DIFF, 0, 0, 1150, 1000).rect(POLY, 500, -300, 650, 1300)
+        )
+        sketch.label(DIFF_LABEL, "S", 200, 500).label(POLY_LABEL, "G", 575, -200)
+        for x, left, right in ((200, -2500, 400), (900, 800, 6300)):
+            sketch.rect(LICON, x - 85, 215, x + 85, 385).rect(LI1, x - 165, 135, x + 165, 465)
+            sketch.rect(MCON, x - 85, 215, x + 85, 385).rect(MET1, left, 200, right, 400)
+        sketch.rect(POLY, 400, 1300, 750, 1650).rect(LICON, 490, 1390, 660, 1560).rect(LI1, 400, 1300, 750, 1650)
+        sketch.rect(MCON, 490, 1390, 660, 1560).rect(MET1, 500, 1400, 650, 3600)
+        sketch.rect(NWELL, 5700, -300, 6900, 900).rect(TAP, 6000, 0, 6400, 400).rect(NSDM, 5900, -100, 6500, 500)
+        sketch.rect(LICON, 6115, 215, 6285, 385).rect(LI1, 6000, 0, 6400, 400).rect(MCON, 6115, 215, 6285, 385)
+        return named(ring(sketch)).label(label, "D", 6050, 50)
+
+    assert verdict(wired(LI1_LABEL), exit="68/20") == "accepted"
+    assert verdict(wired(TAP_LABEL), exit="68/20") == "accepted"
 
 
 def well(sketch: Sketch) -> Sketch:
