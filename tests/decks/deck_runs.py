@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import klayout.rdb as rdb
+from hypothesis import settings
 
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.pool import DeckPool
@@ -24,6 +25,13 @@ class Found(NamedTuple):
     bits: frozenset[str]
     items: tuple[tuple[str, str, tuple[str, ...]], ...]
     """Category, cell and values of each."""
+
+
+def is_nightly() -> bool:
+    """Whether Hypothesis' profile is the one for long runs."""
+    default = settings.default
+    assert default is not None
+    return default.max_examples >= 1000
 
 
 FAILED = Found(False, frozenset(), ())

@@ -11,8 +11,7 @@ import klayout.db as db
 import pytest
 from deck_grammar import DeckGrammar
 from deck_layouts import crowded
-from deck_runs import Found, run_all_alone, run_pooled
-from hypothesis import settings
+from deck_runs import Found, is_nightly, run_all_alone, run_pooled
 
 from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.drc.engine import run_rules
@@ -28,12 +27,6 @@ a, b, c, d = [1, 2, 3, 4].map { |number| input(number, 0) }
 LAYOUTS, DECKS, NIGHTLY_DECKS = 4, 25, 500
 PRIMITIVE = 5
 """Of this many decks one is of single checks, which the embedded engine runs too."""
-
-
-def _is_nightly() -> bool:
-    default = settings.default
-    assert default is not None
-    return default.max_examples >= 1000
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +55,7 @@ def test_random_decks_give_the_same_alone_pooled_and_embedded(
     klayout: str, pool: DeckPool, layouts: list[Path], tmp_path: Path
 ) -> None:
     scripts, rules = [], {}
-    for number in range(NIGHTLY_DECKS if _is_nightly() else DECKS):
+    for number in range(NIGHTLY_DECKS if is_nightly() else DECKS):
         grammar = DeckGrammar(seed=number)
         script = tmp_path / f"{number}.drc"
         if number % PRIMITIVE == 0:
