@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import stat
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +148,12 @@ def support() -> Support:
     return Support(machine=machine, landlock=version, bubblewrap=find_bubblewrap())
 
 
+@lru_cache(maxsize=4096)
 def _open_to_others(path: Path) -> bool:
-    """Whether any user may read a file or folder: it, and the way to it."""
+    """Whether any user may read a file or folder: it, and the way to it.
+
+    Remembered, as thousands of jobs read the same libraries.  Who closes one of them makes jobs fail, not escape.
+    """
     try:
         mode = path.stat().st_mode
         if not mode & stat.S_IROTH or (stat.S_ISDIR(mode) and not mode & stat.S_IXOTH):
