@@ -86,15 +86,15 @@ def test_variants_stand_for_the_task_and_other_tasks_stay(tasks, collected):
     tasks.write_text("wire.toml", WIRE)
     tasks.write("plain.toml")
     assert collected("--agent=nop", "--variants=2", "--variant-seed=7") == [
-        "plain.toml::solve[nop]",
         "plain.toml::accepts",
         "plain.toml::rejects",
-        *(f"wire.toml::wire.s7v{number}::{item}" for number in (1, 2) for item in ("solve[nop]", "accepts", "rejects")),
+        "plain.toml::solve[nop]",
+        *(f"wire.toml::wire.s7v{number}::{item}" for number in (1, 2) for item in ("accepts", "rejects", "solve[nop]")),
     ]
     assert collected("--agent=nop", "wire.toml") == [
-        "wire.toml::solve[nop]",
         "wire.toml::accepts",
         "wire.toml::rejects",
+        "wire.toml::solve[nop]",
     ]
 
 
