@@ -14,6 +14,7 @@ import os
 import platform
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,10 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    # pytest-benchmark hands its results out in no public way.
+    benchmarks: list[Any] = config._benchmarksession.benchmarks  # type: ignore[attr-defined]
     medians: dict[str, dict[str, float]] = defaultdict(dict)
-    for one in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]
+    for one in benchmarks:
         if one.group and one.params and "way" in one.params:
             medians[one.group][one.params["way"]] = one.stats.median
     ratios = [
@@ -42,24 +45,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     ]
     judged = [
         "| {what} | {s:.1f} s | {cpu_s:.1f} s | {peak_mb:.0f} MB | {gds_mb:.1f} MB |".format(**one.extra_info)
-        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        for one in benchmarks
         if "peak_mb" in one.extra_info
     ]
     decks = [
         "| {what} | {alone:.1f} | {rate:.1f} | {times:.0f} |".format(
             times=one.extra_info["rate"] / one.extra_info["alone"], **one.extra_info
         )
-        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        for one in benchmarks
         if "rate" in one.extra_info
     ]
     soak = [
         f"| {one.extra_info['what']}: {name} | {before} | {after} |"
-        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        for one in benchmarks
         for name, (before, after) in one.extra_info.get("soak", {}).items()
     ]
     suite = [
         row
-        for one in config._benchmarksession.benchmarks  # type: ignore[attr-defined]
+        for one in benchmarks
         if "slowest" in one.extra_info
         for row in (
             "| all {items} items, each by itself | {items_s:.1f} s |".format(**one.extra_info),
