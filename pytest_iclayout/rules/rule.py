@@ -1,0 +1,89 @@
+"""A rule: what an agent writes a deck for, and the labelled layouts that judge the deck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_iclayout.drc.decks.deck import Deck
+from pytest_iclayout.rules.shape_list import ShapeList
+from pytest_iclayout.rules.structure import Structure
+from pytest_iclayout.technology.layers import Layer
+
+
+class RuleError(ValueError):
+    """A rule that cannot be used; the message names the file and the key or line."""
+
+
+class RuleCategory(BaseModel):
+    """One category of the report that a deck must write, and the sentence that it stands for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class LabelledLayout:
+    """A layout with the categories that it violates; all others of its rule it meets.
+
+    ``name`` is unique in the rule: ``pass/x.gds`` or ``fail/x.gds`` for a file of a published tree.  ``source`` is
+    read, or drawn, only when it is needed: a suite has thousands.
+    """
+
+    name: str
+    violates: frozenset[str]
+    source: Path | ShapeList
+
+    def gds(self) -> bytes:
+        """The layout's bytes. Raises RuleError for a file that cannot be read."""
+        if isinstance(self.source, ShapeList):
+            return self.source.gds()
+        try:
+            return self.source.read_bytes()
+        except OSError as error:
+            raise RuleError(f"{self.source}: cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule as loaded, whatever it was loaded from.
+
+    ``layers`` are the drawn layers by the names that the text uses.  ``gold`` is a deck that meets all labels, as
+    text or a file, None where none is known.  ``structures`` say what categories measure, where that was declared.
+    ``group`` is the kind of rule that results are summed up by.  ``warnings`` are what is odd, but can be worked with.
+    """
+
+    id: str
+    title: str
+    text: str
+    layers: Mapping[str, Layer]
+    categories: tuple[RuleCategory, ...]
+    layouts: tuple[LabelledLayout, ...]
+    path: Path
+    gold: str | Path | None = None
+    structures: Mapping[str, Structure] = field(default_factory=dict)
+    group: str = ""
+    suite: str = ""
+    suite_version: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def category_names(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.categories)
+
+    def gold_deck(self) -> Deck | None:
+        """Raises RuleError for a file that cannot be read."""
+        if self.gold is None:
+            return None
+        if isinstance(self.gold, str):
+            return Deck.of_text(self.gold, f"{self.id}.drc")
+        try:
+            return Deck.of_text(self.gold.read_bytes(), self.gold.name)
+        except OSError as error:
+            raise RuleError(f"{self.gold}: cannot be read: {error.strerror}") from error
