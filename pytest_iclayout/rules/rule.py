@@ -68,6 +68,9 @@ class Rule:
     path: Path
     gold: str | Path | None = None
     structures: Mapping[str, Structure] = field(default_factory=dict)
+    equivalent: tuple[str, ...] = ()
+    """Keys of mutants of the gold deck that mean the same as it."""
+    dbu_um: float = 0.001
     group: str = ""
     suite: str = ""
     suite_version: str = ""

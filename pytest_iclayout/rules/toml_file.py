@@ -213,6 +213,7 @@ def _rule(spec: _RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_ver
         path=path,
         gold=gold_text(spec.gold, spec.title or spec.id, spec.layers),
         structures=structures,
+        dbu_um=file.dbu_um,
         group=file.group,
         suite=suite,
         suite_version=suite_version,

@@ -35,7 +35,7 @@ from pytest_iclayout.suite.parameters import (
     rendered,
     require_all_used,
 )
-from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
+from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_rules, looks_like_task
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import LayerRef
 from pytest_iclayout.technology.load import builtin_names, builtin_technology, load_technology
@@ -176,6 +176,8 @@ def is_task_file(path: Path, suite: Suite | None) -> bool:
     In a suite: every file but those that are whole and have none of a task's main keys (a technology,
     say), so that a damaged task is an error and not silence.  Elsewhere: those that look like one.
     """
+    if looks_like_rules(path):
+        return False
     if suite is None:
         return looks_like_task(path)
     if path.stem in suite.tasks:

@@ -27,7 +27,8 @@ class Status(str, Enum):
 class Execution(BaseModel):
     """``items`` counts the report's markers by category, the empty ones included; it is empty unless ``ok``.
 
-    ``reason`` says why an execution is not ``ok``, ``log`` is the end of what the deck printed.  ``engine`` is the
+    ``reason`` says why an execution is not ``ok``; with ``infrastructure`` it is not the deck's fault: a layout that
+    cannot be read, a disk that is full.  ``log`` is the end of what the deck printed.  ``engine`` is the
     application's kind and version; ``batched`` tells that other layouts ran before in the same process.
     """
 
@@ -35,6 +36,7 @@ class Execution(BaseModel):
 
     status: Status
     reason: str = ""
+    infrastructure: bool = False
     items: dict[str, int] = {}
     log: str = ""
     wall_s: float = 0

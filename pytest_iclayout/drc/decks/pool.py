@@ -142,7 +142,8 @@ class DeckPool:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _failed(self, reason: str) -> Execution:
-        return Execution(status=Status.ERROR, reason=reason, engine=f"{self.engine.kind} {self.engine.version}")
+        engine = f"{self.engine.kind} {self.engine.version}"
+        return Execution(status=Status.ERROR, reason=reason, infrastructure=True, engine=engine)
 
     def _submit(self, deck: Deck, runs: Sequence[_Run]) -> None:
         if not runs:
@@ -328,6 +329,6 @@ def _remove_left_behind(place: Path, prefix: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_all(pool: DeckPool, deck: Deck, layouts: Iterable[Path | bytes]) -> list[Execution]:
+def run_all(pool: DeckPool, deck: Deck, layouts: Iterable[Path | bytes], *, batch: bool = False) -> list[Execution]:
     """The executions of a deck on layouts, waited for."""
-    return [future.result() for future in pool.run(deck, list(layouts))]
+    return [future.result() for future in pool.run(deck, list(layouts), batch=batch)]
