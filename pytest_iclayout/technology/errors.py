@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 
 _LONGEST_VALUE = 60
 """Characters of a refused value that are repeated in a message: enough to recognise it."""
+_REPR = reprlib.Repr()
+"""Of nested values no more than can show: YAML's aliases make some bytes a tree of billions."""
+_REPR.maxlevel = 3
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxfrozenset = 20
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 1000
 
 
 def explain(error: ValidationError) -> str:
@@ -48,10 +54,11 @@ def _line(fault: ErrorDetails) -> str:
         # Our own validators: their text already quotes what was given.
         return prefix + message.split(", ", 1)[1]
     if kind in ("model_type", "dict_type", "model_attributes_type"):
-        return f"{prefix}needs a table of keys (given {_short(given)})"
-    return f"{prefix}{message[:1].lower()}{message[1:]} (given {_short(given)})"
+        return f"{prefix}needs a table of keys (given {short(given)})"
+    return f"{prefix}{message[:1].lower()}{message[1:]} (given {short(given)})"
 
 
-def _short(value: object) -> str:
-    text = repr(value)
+def short(value: object) -> str:
+    """A refused value, as it is repeated in a message."""
+    text = _REPR.repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
