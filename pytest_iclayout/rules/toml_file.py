@@ -83,6 +83,8 @@ class _RuleSpec(_Frozen):
     failing: dict[str, tuple[str, ...]] = Field(default_factory=dict, alias="fail")
     """By category: layouts that violate it and no other."""
     layouts: tuple[_LayoutSpec, ...] = Field(default=(), alias="layout")
+    equivalent: tuple[str, ...] = ()
+    """Keys of the gold deck's mutants that no layout can tell from it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -203,6 +205,14 @@ def _rule(spec: _RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_ver
                 structures[category.name] = category.structure.in_dbu(file.dbu_um)
             except ValueError as error:
                 raise RuleError(f"{path}: rule {spec.id}: structure: {error}") from error
+    gold = gold_text(spec.gold, spec.title or spec.id, spec.layers)
+    if spec.equivalent:
+        from pytest_iclayout.rules.mutants import MutantKeyError, check_keys, mutants_of  # few files need the parser
+
+        try:
+            check_keys(spec.equivalent, mutants_of(gold, file.dbu_um))
+        except MutantKeyError as error:
+            raise RuleError(f"{path}: rule {spec.id}: equivalent: {error}") from error
     return Rule(
         id=spec.id,
         title=spec.title or spec.id,
@@ -211,9 +221,10 @@ def _rule(spec: _RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_ver
         categories=tuple(RuleCategory(name=one.name, text=one.text) for one in spec.categories),
         layouts=_layouts(spec, file, structures, path),
         path=path,
-        gold=gold_text(spec.gold, spec.title or spec.id, spec.layers),
+        gold=gold,
         structures=structures,
         dbu_um=file.dbu_um,
+        equivalent=spec.equivalent,
         group=file.group,
         suite=suite,
         suite_version=suite_version,
