@@ -8,6 +8,7 @@ from enum import Enum
 from pydantic import BaseModel, ConfigDict
 
 from pytest_iclayout.drc.decks.execution import Execution, Status
+from pytest_iclayout.drc.report import written_name
 from pytest_iclayout.rules.rule import Rule
 
 
@@ -15,7 +16,8 @@ class Reading(str, Enum):
     STRICT = "strict"
     """A run that did not come to its end says nothing: the deck is in error."""
     LENIENT = "lenient"
-    """As the published evaluator reads it: such a run found no violation."""
+    """As the published evaluator reads it: such a run found no violation, and categories are compared with what
+    stands in the report, where KLayout quotes some names."""
 
 
 class Confusion(BaseModel):
@@ -93,13 +95,15 @@ class RuleVerdict(BaseModel):
 def evaluate(rule: Rule, executions: Sequence[Execution], reading: Reading = Reading.STRICT) -> RuleVerdict:
     """One execution for each of the rule's layouts, in their order.
 
-    The published evaluator (see docs/rules.md) counts a run without a report as one without violations, and a
-    category whose labels are all 0 as failed; the lenient reading does both.
+    The published evaluator (see docs/rules.md) counts a run without a report as one without violations, a category
+    whose labels are all 0 as failed, and sees no category that KLayout quotes; the lenient reading does all of it.
     """
     counts = {name: [0, 0, 0, 0] for name in rule.category_names}
     results = []
     for layout, execution in zip(rule.layouts, executions, strict=True):
         found = execution.violated if execution.ok else frozenset[str]()
+        if reading is Reading.LENIENT:
+            found = frozenset(map(written_name, found))
         for name in rule.category_names:
             counts[name][2 * (name not in found) + (name not in layout.violates)] += 1
         silent = not execution.ok

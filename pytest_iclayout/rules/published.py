@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 
+from pytest_iclayout.drc.report import written_name
 from pytest_iclayout.rules.labels import Labels, read_labels
 from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory, RuleError
 from pytest_iclayout.rules.sniff import GDS_FOLDER, LABELS_NAME, is_published_rule
@@ -22,8 +22,6 @@ __all__ = ["PublishedSpec", "check_layouts", "is_published_rule", "label_warning
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML is also built without the C library
 _MOST_BYTES = 1 << 20
 """Of a spec.yaml, which has one or two thousand: what is larger is something else."""
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""A category that KLayout writes into a report as it is."""
 
 
 def _layer(value: Any) -> Any:
@@ -183,10 +181,10 @@ def label_warnings(categories: Sequence[str], labels: Labels) -> Iterator[str]:
             yield f"category {name}: no layout violates it; the published evaluator counts no deck as right then"
         elif count == len(labels.violates):
             yield f"category {name}: every layout violates it; a deck that always reports it is right"
-        if not _PLAIN.fullmatch(name):
+        if (written := written_name(name)) != name:
             yield (
-                f"category {name}: KLayout quotes names with other characters than A-Z a-z 0-9 _; "
-                "the published evaluator counts no deck as right then"
+                f"category {name}: is {written} in KLayout's reports, for which the published evaluator counts no deck "
+                "as right; names of letters, digits and _ that begin with no digit are written as they are"
             )
     for name, ones in labels.violates.items():
         top = name.partition("/")[0] if "/" in name else ""

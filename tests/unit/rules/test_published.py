@@ -201,7 +201,7 @@ def test_a_rule_without_labels_is_refused_with_where_they_were_looked_for(tmp_pa
         ({"labels": LABELS.replace(",0", ",1")}, "layout pass/wide.gds: in pass/, but labelled with a violation"),
         (
             {"spec": spec_text(categories="['M1.W']"), "labels": LABELS.replace("M1_W", "M1.W")},
-            "category M1.W: KLayout quotes",
+            "category M1.W: is 'M1.W' in KLayout's reports",
         ),
         ({"gold": None}, "no gold deck: no gold/0001_physical.drc; whether"),
         (

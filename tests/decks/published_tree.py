@@ -11,8 +11,18 @@ GOLD = 'source($input)\nreport("M1_W", $output)\ninput(68, 20).width(0.14).outpu
 
 
 def bar(width_dbu: int) -> bytes:
+    """One on 68/20."""
+    return bars(width_dbu)
+
+
+def bars(*widths_dbu: int, space_dbu: int = 140) -> bytes:
+    """Side by side on 68/20."""
     layout = db.Layout()
-    layout.create_cell("TOP").shapes(layout.layer(68, 20)).insert(db.Box(0, 0, width_dbu, 1000))
+    shapes = layout.create_cell("TOP").shapes(layout.layer(68, 20))
+    left = 0
+    for width in widths_dbu:
+        shapes.insert(db.Box(left, 0, left + width, 1000))
+        left += width + space_dbu
     options = db.SaveLayoutOptions()
     options.format = "GDS2"
     options.gds2_write_timestamps = False
