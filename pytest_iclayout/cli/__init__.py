@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from pytest_iclayout import __version__
-from pytest_iclayout.cli import doctor, drc, replay, results, suite
+from pytest_iclayout.cli import doctor, drc, replay, results, rules, suite
 from pytest_iclayout.cli.verbs import EXIT_INTERRUPTED, EXIT_USAGE
 
 
@@ -48,6 +48,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pytest-iclayout {__version__}")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for module in (results, replay, suite, drc, doctor):
+    for module in (results, replay, suite, rules, drc, doctor):
         module.add_verb(verbs)
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -68,7 +69,7 @@ def edits(root: Node, length: int, dbu_um: str) -> Iterator[Edit]:
             yield from _binary_edits(node, names)
         elif node.type in ("integer", "float") and not _is_plain(node):
             yield from _number_edits(node, Decimal(dbu_um))
-    for pair in dict.fromkeys(names.pairs.values()):
+    for pair in dict.fromkeys(pair for place, pair in names.pairs.items() if place not in names.idle):
         code = f"\nraise 'gives up' unless input({pair}).is_empty?\n"
         yield Edit(MutantKind.CRASH, length, length, code, f"raises where {pair} is not empty")
 
@@ -84,7 +85,10 @@ class _Names:
         self.derived: dict[str, str] = {}
         """The first drawn layer of what a derived one is made of."""
         self.assigned: set[str] = set()
+        self.idle: set[str] = set()
+        """Where drawn layers are read that are not used, as keys of ``pairs``."""
         numbers: set[str] = set()
+        uses = Counter(text_of(one) for one in ruby.walk(root) if one.type == "identifier")
         for node in ruby.walk(root):
             if node.type == "call" and (pair := _pair(node)):
                 self.pairs[f"{node.start_byte}"] = pair
@@ -95,6 +99,8 @@ class _Names:
                 continue
             name = text_of(left)
             self.assigned.add(name)
+            if uses[name] == 1:
+                self.idle.update(f"{one.start_byte}" for one in ruby.walk(right) if _pair(one))
             used = [text_of(one) for one in ruby.walk(right) if one.type == "identifier"]
             if ruby.is_number(right, frozenset(numbers)):
                 numbers.add(name)
@@ -173,7 +179,7 @@ def _call_edits(call: Node, names: _Names) -> Iterator[Edit]:
         yield from _output_edits(call, listed)
     if method is None or _is_plain(call):
         return
-    if pair := _pair(call):
+    if (pair := _pair(call)) and f"{call.start_byte}" not in names.idle:
         others = [one for one in dict.fromkeys(names.pairs.values()) if one != pair]
         following = [one for one in others if list(names.pairs.values()).index(one) > _index(names, call)]
         for other in (following or others)[:1]:

@@ -26,6 +26,7 @@ from pytest_iclayout.drc.decks.execution import Execution
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
+from pytest_iclayout.rules.deck_edits import MutantKind
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.generators.registry import GENERATORS
@@ -166,6 +167,7 @@ SURFACES = {
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
     "execution": ("drc.md", "Executions", keys(Execution) | {"layout"}),
     "lock": ("suite.md", "Digests", keys(Lock)),
+    "mutants of decks": ("rules.md", "How good are the layouts", values(MutantKind)),
     "net label": ("checkers.md", "A net to label", keys(NetLabel)),
 }
 
@@ -178,7 +180,14 @@ def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
 
 @pytest.mark.parametrize("verb", verbs())
 def test_page_explains_each_argument_of_a_verb(verb: str) -> None:
-    pages = {"results": "records.md", "replay": "commands.md", "suite": "suite.md", "drc": "drc.md", "doctor": "drc.md"}
+    pages = {
+        "results": "records.md",
+        "replay": "commands.md",
+        "suite": "suite.md",
+        "rules": "rules.md",
+        "drc": "drc.md",
+        "doctor": "drc.md",
+    }
     page = pages[verb.split()[0]]
     assert set(rows(page, f"iclayout {verb}")) == arguments(verbs()[verb])
 

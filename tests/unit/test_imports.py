@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = {"pydantic", "klayout", "hypothesis", "gdstk"}
+HEAVY = {"pydantic", "klayout", "hypothesis", "gdstk", "tree_sitter"}
 
 SCRIPT = """
 import sys

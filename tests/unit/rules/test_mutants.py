@@ -131,21 +131,32 @@ def test_each_kind_of_fault(line, kind, wrong):
     assert faults(line, kind) == wrong
 
 
+USED = "[a, b, c].each { |one| one.flatten }\n"
+
+
 def test_another_layers_numbers_are_read():
-    wrong = {one.text for one in mutants_of(HEAD) if one.kind is MutantKind.LAYER}
-    assert HEAD.replace("a = input(68, 20)", "a = input(69, 20)") in wrong
-    assert HEAD.replace("c = input(70, 20)", "c = input(68, 20)") in wrong
-    assert len(wrong) == 3
+    wrong = {one.text for one in mutants_of(HEAD + USED) if one.kind is MutantKind.LAYER and one.line < 6}
+    assert wrong == {
+        HEAD.replace("a = input(68, 20)", "a = input(69, 20)") + USED,
+        HEAD.replace("b = input(69, 20)", "b = input(70, 20)") + USED,
+        HEAD.replace("c = input(70, 20)", "c = input(68, 20)") + USED,
+    }
 
 
 def test_a_crash_for_each_drawn_layer_stands_behind_the_deck():
-    crashes = [one for one in mutants_of(HEAD) if one.kind is MutantKind.CRASH]
+    crashes = [one for one in mutants_of(HEAD + USED) if one.kind is MutantKind.CRASH]
     assert [re.findall(r"input\((.*?)\)\.is_empty", one.text) for one in crashes] == [
         ["68, 20"],
         ["69, 20"],
         ["70, 20"],
     ]
-    assert all(one.text.startswith(HEAD) and "raise" in one.text[len(HEAD) :] for one in crashes)
+    assert all(one.text.startswith(HEAD + USED) and "raise" in one.text[len(HEAD + USED) :] for one in crashes)
+
+
+def test_a_layer_that_the_deck_does_not_use_is_not_put_wrong():
+    mutants = mutants_of(HEAD + "a.width(0.14)\n")
+    assert {one.line for one in mutants if one.kind is MutantKind.LAYER} == {3, 6}
+    assert [one.description for one in mutants if one.kind is MutantKind.CRASH] == ["raises where 68, 20 is not empty"]
 
 
 @pytest.mark.parametrize(
