@@ -73,14 +73,18 @@ def region_of_layer(layout: db.Layout, layer: Layer) -> db.Region:
 def shows(source: ShapeList, structure: Structure, meant: Regions) -> bool:
     """Whether the derived layers of a layout are the regions that were meant.
 
-    Of a layer that another extends beyond, only what lies within that one matters, and so may be all there is.
+    Where ``other`` is part of ``layer`` by its expression, as a gate is of poly, an extension is measured from what
+    lies within ``layer``.
     """
     seen = measured_regions(source.layout(), structure, source.layers)
-    if not (seen.layer ^ meant.layer).is_empty():
+    other = meant.other & meant.layer if _is_gate_rule(structure) else meant.other
+    return (seen.layer ^ meant.layer).is_empty() and (seen.other ^ other).is_empty()
+
+
+def _is_gate_rule(structure: Structure) -> bool:
+    if structure.kind is not RuleKind.EXTENSION or structure.other is None:
         return False
-    if structure.kind is RuleKind.EXTENSION and (seen.other ^ (meant.other & meant.layer)).is_empty():
-        return True
-    return (seen.other ^ meant.other).is_empty()
+    return set(structure.layer.every) <= set(structure.other.every)
 
 
 def _shares_layers(structure: Structure) -> bool:

@@ -39,6 +39,10 @@ class _StructureSpec(_Frozen):
     overlap_is_error: bool = True
     outside_is_error: bool = True
 
+    @property
+    def layer_names(self) -> tuple[str, ...]:
+        return self.layer.names + (self.other.names if self.other else ())
+
     def in_dbu(self, dbu_um: float) -> Structure:
         """Raises ValueError for a value off the grid."""
         unit = Decimal(str(dbu_um)) ** (2 if self.kind.is_area else 1)
@@ -122,9 +126,7 @@ class _RuleSpec(_Frozen):
             if name not in names:
                 raise ValueError(f"no category {name!r}; the rule has {', '.join(names)}")
         for category in self.categories:
-            spec = category.structure
-            used = () if spec is None else spec.layer.names + (spec.other.names if spec.other else ())
-            for name in used:
+            for name in category.structure.layer_names if category.structure else ():
                 if name not in self.layers:
                     raise ValueError(f"structure: no layer {name!r}; the rule has {', '.join(self.layers)}")
         return self
@@ -248,9 +250,26 @@ def _layouts(
         except ShapeListError as error:
             raise RuleError(f"{path}: rule {spec.id}: layout {number}: {error}") from error
         found.append(LabelledLayout(name, violates, source))
-    for category, structure in structures.items():
-        found += boundary_layouts(category, structure, spec.layers, file.dbu_um)
+    try:
+        for category, structure in structures.items():
+            _require_that_no_other_is_measured(category, spec)
+            found += boundary_layouts(category, structure, spec.layers, file.dbu_um)
+    except RuleError as error:
+        raise RuleError(f"{path}: rule {spec.id}: structure: {error}") from error
     return tuple(found)
+
+
+def _require_that_no_other_is_measured(category: str, spec: _RuleSpec) -> None:
+    """Layouts made from the structure of one category must not break another one."""
+    drawn = {one.name: one.structure.layer_names if one.structure else None for one in spec.categories}
+    own = set(drawn.pop(category) or ())
+    for name, theirs in drawn.items():
+        if theirs is None or not own.isdisjoint(theirs):
+            why = "declares no structure" if theirs is None else "measures some of the same layers"
+            raise RuleError(
+                f"the layouts made for category {category} may break {name}, which {why}; leave the structure of "
+                f"{category} out and list layouts in pass, fail.{category} or layout"
+            )
 
 
 def gold_text(body: str, title: str, layers: Mapping[str, Layer]) -> str:

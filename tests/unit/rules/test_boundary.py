@@ -79,3 +79,60 @@ def test_names_that_two_layouts_share_or_that_say_the_wrong_label(kind):
 def test_value_of_which_nothing_is_below_is_refused():
     with pytest.raises(RuleError, match="width of a, value 1: no layouts can be made"):
         made(structure(RuleKind.WIDTH, 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "other"),
+    [
+        (RuleKind.ENCLOSURE, "a & b", "b"),
+        (RuleKind.EXTENSION, "a", "a & b"),
+        (RuleKind.SEPARATION, "a - b", "b"),
+        (RuleKind.SEPARATION, "a", "b - a"),
+        (RuleKind.SEPARATION, "a - c", "a & c"),
+    ],
+)
+def test_layers_of_one_another_are_drawn_so_that_labels_hold(kind, layer, other):
+    one = structure(kind, 140, layer, other)
+    assert [
+        layout.name for layout in made(one) if embedded_verdict(one, LAYERS, layout.gds()) != bool(layout.violates)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "other"),
+    [
+        (RuleKind.WIDTH, "a - a", "b"),
+        (RuleKind.SEPARATION, "a & b", "b"),
+        (RuleKind.SEPARATION, "a", "a"),
+        (RuleKind.ENCLOSURE, "a", "b - a"),
+        (RuleKind.ENCLOSURE, "a - b", "b"),
+        (RuleKind.EXTENSION, "a & b", "b"),
+        (RuleKind.EXTENSION, "a", "b - a"),
+    ],
+)
+def test_layers_that_cannot_be_drawn_as_declared_are_refused(kind, layer, other):
+    with pytest.raises(RuleError, match=f"{kind.value} of {layer}.*leave it out and list layouts"):
+        made(structure(kind, 140, layer, other))
+
+
+def test_control_that_passes_with_one_drawn_layer_is_there_for_each_of_a_derived_layer():
+    passing = {layout.name for layout in made(structure(RuleKind.WIDTH, 140, "a & c - d")) if not layout.violates}
+    assert {f"pass/cat-{name}.gds" for name in ("without_a", "without_c", "covered_by_d")} <= passing
+
+
+@pytest.mark.parametrize("wrong", ["a", "c", "a & c", "a - d", "c - d"])
+@pytest.mark.parametrize("kind", list(RuleKind))
+def test_deck_that_forgets_a_drawn_layer_of_a_derived_one_is_told(kind, wrong):
+    right = structure(kind, 140, "a & c - d", "b")
+    mistaken = structure(kind, 140, wrong, "b")
+    verdicts = {embedded_verdict(mistaken, LAYERS, one.gds()) == bool(one.violates) for one in made(right)}
+    assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("off", [-1, 1])
+@pytest.mark.parametrize("kind", list(RuleKind))
+def test_deck_with_a_value_off_by_one_dbu_is_told(kind, off):
+    right = structure(kind, 140)
+    mistaken = right.model_copy(update={"value_dbu": right.value_dbu + off})
+    verdicts = {embedded_verdict(mistaken, LAYERS, one.gds()) == bool(one.violates) for one in made(right)}
+    assert verdicts == {True, False}
