@@ -12,6 +12,7 @@ import pytest
 from pytest_iclayout.drc import checks
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
+from pytest_iclayout.rules.boundary import boundary_layouts
 from pytest_iclayout.rules.mock_decks import deck_for
 from pytest_iclayout.rules.rule import Rule, RuleCategory
 from pytest_iclayout.rules.structure import Structure
@@ -113,6 +114,14 @@ def test_deck_finds_what_the_check_of_the_structure_finds(structure: Structure, 
     assert False in expected
     found = found_by_deck(pool, rule_of(structure), [gds(one) for one in layouts])
     assert [seed for seed in range(MANY) if found[seed] != expected[seed]] == []
+
+
+@pytest.mark.parametrize("structure", structures(), ids=lambda one: f"{one.kind.value}-{one.layer}-{one.other}")
+def test_deck_meets_the_labels_of_boundary_layouts(structure: Structure, pool: DeckPool) -> None:
+    layouts = boundary_layouts("it's", structure, LAYERS, 0.001)
+    found = found_by_deck(pool, rule_of(structure), [one.gds() for one in layouts])
+    wrong = [one.name for one, violates in zip(layouts, found, strict=True) if violates != bool(one.violates)]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("kind", [RuleKind.WIDTH, RuleKind.AREA])

@@ -27,6 +27,7 @@ from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Terminal
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.rules.deck_edits import MutantKind
+from pytest_iclayout.rules.prompt import RuleContext
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.generators.registry import GENERATORS
@@ -134,6 +135,7 @@ SURFACES = {
     "exit codes": ("running.md", "Exit codes", exit_codes()),
     "agents": ("agents.md", "Built-in agents", set(BUILT_IN)),
     "context": ("agents.md", "What an agent is shown", keys(TaskContext)),
+    "context of a rule": ("rules.md", "What an agent is shown", keys(RuleContext)),
     "turn": ("agents.md", "Turn", keys(Turn)),
     "feedback": ("agents.md", "Feedback", keys(Feedback)),
     "proposal": ("agents.md", "Proposal", keys(Proposal)),
