@@ -33,15 +33,17 @@ class LabelledLayout:
     """A layout with the categories that it violates; all others of its rule it meets.
 
     ``name`` is unique in the rule: ``pass/x.gds`` or ``fail/x.gds`` for a file of a published tree.  ``source`` is
-    read, or drawn, only when it is needed: a suite has thousands.
+    a file that is read, or shapes that are drawn, only when they are needed: a suite has thousands; or GDS itself.
     """
 
     name: str
     violates: frozenset[str]
-    source: Path | ShapeList
+    source: Path | ShapeList | bytes = field(repr=False)
 
     def gds(self) -> bytes:
         """The layout's bytes. Raises RuleError for a file that cannot be read."""
+        if isinstance(self.source, bytes):
+            return self.source
         if isinstance(self.source, ShapeList):
             return self.source.gds()
         try:

@@ -33,3 +33,38 @@ def is_published_rule(path: Path) -> bool:
             return {match[1] for match in _KEYS.finditer(file.read(_READ_AT_MOST))} == {b"categories", b"data_dir"}
     except OSError:
         return False
+
+
+TABLE_SUFFIXES = (".parquet", ".jsonl")
+_FOOTER_AT_MOST = 1 << 20
+_ROW_AT_MOST = 65536
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a Parquet or JSON lines file is a table of rules: these carry the collector, each for its rows.
+
+    The tables of layouts beside it are read with it, and carry none.
+    """
+    return table_has(path, ("problem_id", "spec_yaml", "labels_csv"))
+
+
+def table_has(path: Path, columns: tuple[str, ...]) -> bool:
+    """Whether a table seems to have all of these columns, from Parquet's footer or the first row."""
+    if path.suffix not in TABLE_SUFFIXES:
+        return False
+    try:
+        with path.open("rb") as file:
+            if path.suffix == ".jsonl":
+                text = file.read(_ROW_AT_MOST)
+                # A row is cut off where it is long, so this is no JSON; its keys may come in any order.
+                return text.lstrip()[:1] == b"{" and all(f'"{name}"'.encode() in text for name in columns)
+            file.seek(-8, os.SEEK_END)
+            end = file.read(8)
+            length = int.from_bytes(end[:4], "little")
+            if end[4:] != b"PAR1" or length > _FOOTER_AT_MOST:
+                return False
+            file.seek(-8 - length, os.SEEK_END)
+            footer = file.read(length)
+            return all(name.encode() in footer for name in columns)
+    except OSError:
+        return False
