@@ -78,6 +78,30 @@ def test_layouts_at_the_value_kill_all_mutants_of_a_width(pool: DeckPool, tmp_pa
     assert report.killed >= 10
 
 
+DECLARED = """
+[[rule]]
+id = "m1"
+text = "met1 is at least 0.14 µm wide."
+layers = { met1 = "68/20" }
+structure = { kind = "width", layer = "met1", value = 0.14 }
+gold = 'met1.width(0.14).output("m1")'
+
+[[rule]]
+id = "m6"
+text = "The area of met1 is at least 0.083 µm²."
+layers = { met1 = "68/20" }
+structure = { kind = "area", layer = "met1", value = 0.083 }
+gold = 'met1.merged.with_area(nil, 0.083).output("m6")'
+"""
+
+
+def test_layouts_made_from_a_structure_kill_all_mutants(pool: DeckPool, tmp_path: Path) -> None:
+    path = tmp_path / "declared.toml"
+    path.write_text(DECLARED, encoding="utf-8")
+    for one in load_rule_file(path):
+        assert [(mutant.key, mutant.description) for mutant in tried(one, pool).survivors] == []
+
+
 COMPILES = """
 JSON.parse(File.read($decks)).each_with_index do |text, number|
   begin
