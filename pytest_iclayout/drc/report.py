@@ -151,7 +151,8 @@ def written_name(category: str) -> str:
     a variable.  ``M1.2b`` is ``'M1.2b'``; the dot alone would be a category within another one."""
     import klayout.rdb as rdb
 
-    return str(rdb.ReportDatabase("").create_category(category).path())
+    report = rdb.ReportDatabase("")  # has a name of its own, as categories die with their report
+    return str(report.create_category(category).path())
 
 
 def _load(path: Path) -> rdb.ReportDatabase:

@@ -125,3 +125,8 @@ def test_counts_are_kept_apart_by_category() -> None:
 def test_executions_must_be_one_for_each_layout() -> None:
     with pytest.raises(ValueError, match="zip"):
         evaluate(rule_of("A", labels=("", "A")), [said()])
+
+
+def test_names_are_no_memory_of_a_database_that_is_gone() -> None:
+    names = [f"a_category_with_a_name_too_long_to_be_kept_in_place_{number}" for number in range(3000)]
+    assert [name for name in names if written_name(name) != name] == []
