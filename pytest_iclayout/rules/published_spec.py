@@ -19,6 +19,9 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML is also b
 MOST_BYTES = 1 << 20
 """Of a spec.yaml, which has one or two thousand: what is larger is something else."""
 
+ID_PATTERN = r"^[^\s./\\][^\s/\\]*$"
+"""It is the name of the rule's folder."""
+
 
 def _layer(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 2:
@@ -44,7 +47,7 @@ class _Sentence(_Frozen):
 class PublishedSpec(_Frozen):
     """The keys of a ``spec.yaml`` that mean something."""
 
-    id: StrictStr = Field(pattern=r"^[^\s./\\][^\s/\\]*$")
+    id: StrictStr = Field(pattern=ID_PATTERN)
     title: StrictStr | None = None
     categories: list[Annotated[StrictStr, Field(min_length=1)]] = Field(min_length=1)
     data_dir: StrictStr = Field(min_length=1)
@@ -52,6 +55,8 @@ class PublishedSpec(_Frozen):
     nl_description: StrictStr | None = None
     layers: Annotated[dict[StrictStr, Annotated[Layer, BeforeValidator(_layer)]], BeforeValidator(_given)] = {}
     rules: list[_Sentence] | None = None
+    group: Any = None
+    """Ours; where it is no text it is somebody else's."""
 
     def rule_categories(self) -> tuple[RuleCategory, ...]:
         """In the order of ``categories``; the sentences of one are joined, the name stands in for none."""
@@ -118,7 +123,7 @@ def published_rule(
         layouts=tuple(LabelledLayout(name, ones, sources[name]) for name, ones in labels.violates.items()),
         path=path,
         gold=gold,
-        group=group,
+        group=group or (spec.group if isinstance(spec.group, str) else ""),
         suite=suite,
         suite_version=suite_version,
         warnings=(*_label_warnings(spec.categories, labels), *_spec_warnings(spec), *warnings),

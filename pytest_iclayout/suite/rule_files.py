@@ -1,0 +1,59 @@
+"""Rules by the paths that name them, in any of the formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_iclayout.rules.rule import Rule, RuleError
+from pytest_iclayout.rules.sniff import SPEC_NAME, is_dataset, is_published_rule
+from pytest_iclayout.suite.sniff import looks_like_rules
+
+
+def rules_of(path: Path) -> Iterator[Rule | RuleError]:
+    """The rules of a file (TOML, a published ``spec.yaml``, a dataset's table of rules), or of all such files below
+    a folder, in the order of their paths; a bad file, or a dataset's bad row, is its error and the others go on.
+
+    Raises RuleError for a path without a file of rules.
+    """
+    if not path.is_dir():
+        yield from _of_file(path)
+        return
+    found = False
+    for file in _files(path):
+        found = True
+        yield from _of_file(file)
+    if not found:
+        raise RuleError(f"{path}: no file of rules below this folder")
+
+
+def is_rule_file(path: Path) -> bool:
+    """Whether a file carries rules; cheap, as any file may be asked about."""
+    return (path.suffix == ".toml" and looks_like_rules(path)) or is_published_rule(path) or is_dataset(path)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        if SPEC_NAME in names and is_published_rule(Path(place, SPEC_NAME)):
+            folders.clear()  # below are its thousands of layouts
+        for name in sorted(names):
+            if is_rule_file(Path(place, name)):
+                yield Path(place, name)
+
+
+def _of_file(path: Path) -> Iterator[Rule | RuleError]:
+    from pytest_iclayout.rules.dataset import iterate_dataset
+    from pytest_iclayout.rules.published import load_published_rule
+    from pytest_iclayout.rules.toml_file import load_rule_file
+
+    try:
+        if path.name == SPEC_NAME:
+            yield load_published_rule(path)
+        elif is_dataset(path):
+            yield from iterate_dataset(path)
+        else:
+            yield from load_rule_file(path)
+    except RuleError as error:
+        yield error
