@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pytest_iclayout.rules.controls import controls
 from pytest_iclayout.rules.derived import text_of
 from pytest_iclayout.rules.families import Case, Family
-from pytest_iclayout.rules.figures import Placement, has_paths, in_cell, is_flat, turned
+from pytest_iclayout.rules.figures import Placement, in_cell, is_flat, turned
 from pytest_iclayout.rules.kinds import families_of, limit_of, single_cases
 from pytest_iclayout.rules.rule import LabelledLayout, RuleError
 from pytest_iclayout.rules.shape_list import ShapeList
@@ -85,7 +85,7 @@ def _of_other(family: Family, first: int, value: int, turn: bool) -> Iterator[Ca
     for parameter, fails in ((first - 1 - family.slack, True), (first + family.slack, False)):
         if parameter >= family.least:
             figure = family.draw(parameter, value)
-            if turn and is_flat(figure) and not has_paths(figure):
+            if turn and is_flat(figure):
                 figure = turned(figure)
             yield Case(f"{family.name}_{'below' if fails else 'kept'}", fails, figure)
 

@@ -20,11 +20,13 @@ _LAYER, _OTHER = Layer(layer=1, datatype=0), Layer(layer=2, datatype=0)
 
 def embedded_verdict(structure: Structure, layers: Mapping[str, Layer], gds_bytes: bytes) -> bool:
     """Whether the layout violates the structure. Raises LayoutFileError for bytes that are no layout."""
-    return bool(embedded_findings(structure, layers, read_layout(gds_bytes)))
+    return bool(embedded_findings(structure.kind.value, structure, layers, read_layout(gds_bytes)))
 
 
-def embedded_findings(structure: Structure, layers: Mapping[str, Layer], layout: db.Layout) -> tuple[Finding, ...]:
-    """With places in dbu; the finding's rule is the kind."""
+def embedded_findings(
+    category: str, structure: Structure, layers: Mapping[str, Layer], layout: db.Layout
+) -> tuple[Finding, ...]:
+    """With places in dbu; the category is the findings' rule."""
     regions = measured_regions(layout, structure, layers)
     rule = Rule(
         id=structure.kind.value,
@@ -37,4 +39,5 @@ def embedded_findings(structure: Structure, layers: Mapping[str, Layer], layout:
     )
     names = {_LAYER: str(structure.layer), _OTHER: str(structure.other)}
     found = {_LAYER: regions.layer, _OTHER: regions.other}
-    return run_rules(found.__getitem__, [rule], name_of=names.__getitem__)
+    findings = run_rules(found.__getitem__, [rule], name_of=names.__getitem__)
+    return tuple(one.model_copy(update={"rule": category, "layer": None}) for one in findings)

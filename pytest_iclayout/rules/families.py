@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pytest_iclayout.rules.figures import Figure, slanted
+from pytest_iclayout.rules.figures import Figure, is_flat, slanted
 
 
 class Family(NamedTuple):
@@ -25,6 +25,10 @@ class Family(NamedTuple):
     least: int = 1
     slack: int = 0
     """Parameters on both sides of the limit that are not drawn: KLayout finds the ends of slanted edges to a dbu."""
+
+    @property
+    def has_cells(self) -> bool:
+        return not is_flat(self.draw(2 * self.least, 2 * self.least))
 
     def fails(self, parameter: int, limit: int) -> bool:
         return self.size(parameter) < limit

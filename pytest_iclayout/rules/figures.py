@@ -102,12 +102,29 @@ def in_cell(figure: Figure, placement: Placement, multiple: int = 1) -> Figure:
     return (Group(parts, (placement,)),)
 
 
+def moved(figure: Figure, right: int, up: int) -> Figure:
+    """By dbu, in the top cell."""
+    return tuple(
+        replace(
+            group,
+            placements=tuple(replace(one, x=one.x + right, y=one.y + up) for one in group.placements),
+            parts=group.parts
+            if group.placements
+            else tuple(part.mapped(lambda x, y: (x + right, y + up)) for part in group.parts),
+        )
+        for group in figure
+    )
+
+
+def in_pieces(figure: Figure, share: float) -> Figure:
+    """Each box in two that overlap or abut, cut at that share of its width."""
+    return tuple(
+        replace(group, parts=tuple(piece for part in group.parts for piece in _cut(part, share))) for group in figure
+    )
+
+
 def is_flat(figure: Figure) -> bool:
     return not any(group.placements for group in figure)
-
-
-def has_paths(figure: Figure) -> bool:
-    return any(part.form == "path" for group in figure for part in group.parts)
 
 
 def figure_text(figure: Figure, names: Names, dbu_um: float) -> str:
@@ -134,6 +151,16 @@ def _ordered(part: Part) -> Part:
         return part
     xs, ys = sorted(x for x, _ in part.points), sorted(y for _, y in part.points)
     return replace(part, points=((xs[0], ys[0]), (xs[1], ys[1])))
+
+
+def _cut(part: Part, share: float) -> list[Part]:
+    if part.form != "box":
+        return [part]
+    (left, bottom), (right, top) = part.points
+    at = left + int((right - left) * share)
+    if not left < at < right:
+        return [part]
+    return [box(part.role, left, bottom, at, top), box(part.role, max(left, at - 1), bottom, right, top)]
 
 
 def _outlined(part: Part) -> Part:
