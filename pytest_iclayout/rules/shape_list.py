@@ -16,7 +16,7 @@ from pytest_iclayout.technology.layers import Layer
 
 TOP = "TOP"
 """Name of the cell that holds what stands outside of ``cell NAME {...}``."""
-_TOKEN = re.compile(r'"[^"]*"|[{};]|[^\s{};"]+')
+_TOKEN = re.compile(r'"[^"\n]*"|[{};\n]|[^\s{};"]+')
 _TURNS = {
     "r0": (0, False), "r90": (1, False), "r180": (2, False), "r270": (3, False),
     "m0": (0, True), "m45": (1, True), "m90": (2, True), "m135": (3, True),
@@ -62,7 +62,7 @@ class _Builder:
         for token in [*_TOKEN.findall(_without_comments(self._source.text)), ";"]:
             if token == "{":
                 self._begin_cell(statement)
-            elif token in (";", "}"):
+            elif token in (";", "\n", "}"):
                 if statement:
                     self._draw(statement)
                 if token == "}":
@@ -127,6 +127,8 @@ class _Builder:
 
     def _put(self, words: list[str]) -> None:
         """``put CELL X Y [r90|m45...] [xMAG] [array NX NY DX DY]``."""
+        if len(words) < 3:
+            raise ValueError("needs a cell and its place as X Y")
         name, x, y, *rest = words
         if name not in self._cells or self._cells[name] is self._cell:
             raise ValueError(f"no cell {name!r} before this; there are {', '.join(self._cells) or 'none'}")
