@@ -1,15 +1,20 @@
-"""Layouts made from structures, judged by the KLayout application with the deck that one would write first."""
+"""Layouts made from structures and of public reports, judged by the application with the plainest deck."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import Phase, given, settings
 from obvious_decks import obvious_deck
+from public_reports import LAYERS as REPORTED_LAYERS
+from public_reports import REPORTS
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.pool import DeckPool
+from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.rules.boundary import boundary_layouts
+from pytest_iclayout.rules.random_layouts import labelled_layouts
+from pytest_iclayout.rules.rule import LabelledLayout
 from pytest_iclayout.rules.structure import LayerExpression, Structure
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import RuleKind
@@ -58,3 +63,32 @@ def test_extension_beyond_a_part_of_the_layer_that_the_application_does_not_conf
     # The edges of a & b include those of a, beyond which nothing reaches; those of b are crossed.
     drawn = structure(RuleKind.EXTENSION, False, 140, "a", "b")
     assert list(disagreements(pool, one, 0.001, obvious_deck("cat", drawn, LAYERS))) == []
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=str)
+def test_layout_of_a_public_report_that_the_application_judges_otherwise(pool, report):
+    (execution,) = run_all(pool, obvious_deck("cat", report.structure, REPORTED_LAYERS), [report.gds()])
+    assert execution.ok, execution.reason
+    assert ("cat" in execution.violated) is report.violates
+
+
+@pytest.mark.parametrize(("kind", "strict"), KINDS)
+def test_label_of_a_random_layout_that_the_application_does_not_confirm(pool, kind, strict):
+    one = structure(kind, strict, 34, "a & c", "b")
+    layouts: list[LabelledLayout] = []
+
+    @settings(max_examples=60, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
+    @given(labelled_layouts("cat", one, LAYERS, 0.001))
+    def collect(layout: LabelledLayout) -> None:
+        layouts.append(layout)
+
+    collect()
+    executions = run_all(pool, obvious_deck("cat", one, LAYERS), [layout.gds() for layout in layouts], batch=True)
+    assert all(execution.ok for execution in executions)
+    wrong = [
+        layout.source
+        for layout, execution in zip(layouts, executions, strict=True)
+        if execution.violated != layout.violates
+    ]
+    assert wrong == []
+    assert {bool(layout.violates) for layout in layouts} == {True, False}
