@@ -93,11 +93,12 @@ def _all_sides(p: int, v: int) -> Figure:
 
 
 def _inner_corner(p: int, v: int) -> Figure:
-    at = 2 * v + p
-    return flat(
-        _inner(v),
-        polygon(B, (-2 * v, -2 * v), (6 * v, -2 * v), (6 * v, at), (at, at), (at, 6 * v), (-2 * v, 6 * v)),
-    )
+    return flat(_inner(v), _notched(B, 2 * v + p, v))
+
+
+def _notched(role: Role, at: int, v: int) -> Part:
+    """Around a square of 2 v at the origin, without the quadrant above and right of ``at``."""
+    return polygon(role, (-2 * v, -2 * v), (6 * v, -2 * v), (6 * v, at), (at, at), (at, 6 * v), (-2 * v, 6 * v))
 
 
 def _hole_beside(p: int, v: int) -> Figure:
@@ -162,6 +163,10 @@ def _all_around(p: int, v: int) -> Figure:
     return flat(box(B, 0, 0, 2 * v, 2 * v), box(A, -p, -p, 2 * v + p, 2 * v + p))
 
 
+def _beyond_corner(p: int, v: int) -> Figure:
+    return flat(box(B, 0, 0, 2 * v, 2 * v), _notched(A, 2 * v + p, v))
+
+
 def _end_in_pieces(p: int, v: int) -> Figure:
     lower = Group((_crossed(v), box(A, 0, -2 * v, 2 * v, v)))
     return (lower, Group((box(A, 0, 0, v + p, 2 * v),), (Placement(2 * v, v, "r90"),)))
@@ -180,6 +185,7 @@ EXTENSION = (
     _END,
     Family("lower_end", _lower_end),
     Family("all_around", _all_around),
+    Family("diagonal", _beyond_corner, diagonal),
     Family("end_in_pieces", _end_in_pieces),
     Family("one_of_two", _one_of_two),
     Family("path", _path_beyond),
