@@ -204,13 +204,30 @@ def _bytes_below(folder: Path) -> int:
 
 
 def _library_paths() -> list[str]:
-    """Where the child's imports come from: the standard library and klayout, not everything that is installed."""
+    """Where the child's imports come from: the standard library and klayout, not everything that is installed.
+
+    Packages are often installed in a folder of the standard library's.  What is in that one is then listed without
+    them, as a folder that may be read may be read with all below it.
+    """
     import sysconfig
 
     import klayout
 
     paths = sysconfig.get_paths()
-    return sorted({paths["stdlib"], paths["platstdlib"], *(str(path) for path in klayout.__path__)})
+    installed = {os.path.realpath(paths[name]) for name in ("purelib", "platlib")} | _site_folders()
+    found = {str(path) for path in klayout.__path__}
+    for library in {paths["stdlib"], paths["platstdlib"], str(Path(os.__file__).parent)}:
+        if any(Path(one).is_relative_to(os.path.realpath(library)) for one in installed):
+            found |= {str(one) for one in Path(library).iterdir() if os.path.realpath(one) not in installed}
+        else:
+            found.add(library)
+    return sorted(found)
+
+
+def _site_folders() -> set[str]:
+    import site
+
+    return {os.path.realpath(path) for path in site.getsitepackages()}
 
 
 def main() -> None:

@@ -89,7 +89,7 @@ def test_a_partial_report_of_a_failed_deck_is_not_read(pool: DeckPool) -> None:
 def test_reasons_name_the_deck_and_no_place_of_ours(pool: DeckPool) -> None:
     (found,) = run_all(pool, Deck.of_text(HEAD + "nil.nothing", "mine.drc"), [bars(200)])
     assert "mine.drc" in found.reason
-    assert "iclayout-decks" not in found.reason + found.log
+    assert "iclayout-pool" not in found.reason + found.log
 
 
 def test_a_text_that_is_not_utf_8_is_a_deck_like_another(pool: DeckPool) -> None:

@@ -1,14 +1,16 @@
-"""What became of one run of a deck on a layout."""
+"""What became of one run of a deck, or a Python checker, on a layout."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_iclayout.drc.report import ReportError, count_items
+from pytest_iclayout.drc.report import ReportError
 from pytest_iclayout.sandbox.fork_server import JobResult
 from pytest_iclayout.sandbox.policy import Limits
 
@@ -55,8 +57,22 @@ class Execution(BaseModel):
         return frozenset(name for name, count in self.items.items() if count)
 
 
+class Conventions(NamedTuple):
+    """What differs between the languages of scripts when their runs are judged.
+
+    ``server`` is what runs them and ``output`` where they are told to leave the report, in words; ``complaint`` finds
+    the reason of a failed run in what it printed; ``markers`` counts those of a
+    report by category and raises ReportError.
+    """
+
+    server: str
+    output: str
+    complaint: Callable[[str], str]
+    markers: Callable[[Path], dict[str, int]]
+
+
 def judge(
-    result: JobResult, run: int, runs: int, report: Path, log: str, limits: Limits
+    result: JobResult, run: int, runs: int, report: Path, log: str, limits: Limits, conventions: Conventions
 ) -> tuple[Status, str, dict[str, int]]:
     """Status, reason and counts of run number ``run`` (of ``runs``) of a child.
 
@@ -68,21 +84,21 @@ def judge(
     if result.ended_for == "disk":
         return Status.KILLED, f"wrote more than {limits.folder_bytes} bytes", {}
     if result.ended_for is not None:
-        return Status.ERROR, "the KLayout application died while it ran this deck, twice", {}
+        return Status.ERROR, f"{conventions.server} died while it ran this script, twice", {}
     if result.signal is not None:
         return _by_signal(result, limits)
     if result.exit != 0:
-        return Status.ERROR, _complaint(log) or f"ended with status {result.exit}", {}
+        return Status.ERROR, conventions.complaint(log)[:500] or f"ended with status {result.exit}", {}
     if len(result.runs) != runs:
         return Status.ERROR, f"ended early: {len(result.runs)} of {runs} run(s) reported", {}
     if result.runs[run] != 0:
-        return Status.ERROR, _complaint(log) or f"ended with status {result.runs[run]}", {}
+        return Status.ERROR, conventions.complaint(log)[:500] or f"ended with status {result.runs[run]}", {}
     if report.is_symlink() or not report.is_file():
-        return Status.ERROR, "left no report at $output", {}
+        return Status.ERROR, f"left no report at {conventions.output}", {}
     try:
-        return Status.OK, "", count_items(report)
+        return Status.OK, "", conventions.markers(report)
     except ReportError as error:
-        return Status.ERROR, str(error).replace(f"{report}: ", "the report at $output: "), {}
+        return Status.ERROR, str(error).replace(f"{report}: ", f"the report at {conventions.output}: "), {}
 
 
 def _by_signal(result: JobResult, limits: Limits) -> tuple[Status, str, dict[str, int]]:
@@ -96,9 +112,3 @@ def _by_signal(result: JobResult, limits: Limits) -> tuple[Status, str, dict[str
     except ValueError:
         name = f"signal {result.signal}"
     return Status.KILLED, f"killed by {name}", {}
-
-
-def _complaint(log: str) -> str:
-    """The last line that names an error, as the engine prints them."""
-    lines = [line.strip() for line in log.splitlines() if line.lstrip().startswith("ERROR:")]
-    return lines[-1][:500] if lines else ""
