@@ -10,6 +10,7 @@ import csv
 import os
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,12 @@ import yaml
 from published_tree import bars, make_tree, spec_text
 
 from pytest_iclayout.drc.decks.deck import Deck
+from pytest_iclayout.drc.decks.execution import Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
-from pytest_iclayout.rules.evaluate import Reading, evaluate
+from pytest_iclayout.rules.evaluate import LayoutResult, Reading, evaluate
 from pytest_iclayout.rules.published import load_published_rule
+from pytest_iclayout.rules.rule import LabelledLayout
+from pytest_iclayout.sandbox.policy import Limits
 
 pytestmark = pytest.mark.eda
 
@@ -61,8 +65,15 @@ ONE = {
 }
 
 
+@pytest.fixture(scope="module")
+def patient(contained_klayout: str) -> Iterator[DeckPool]:
+    """With the time that the published evaluator gives a run."""
+    with DeckPool(children=2, limits=Limits(wall_s=120, cpu_s=60)) as made:
+        yield made
+
+
 @pytest.mark.parametrize("name", TWO)
-def test_a_rule_of_two_categories(name: str, klayout: str, pool: DeckPool, tmp_path: Path) -> None:
+def test_a_rule_of_two_categories(name: str, klayout: str, patient: DeckPool, tmp_path: Path) -> None:
     layouts = {
         "pass/clean.gds": bars(140, 140),
         "fail/narrow.gds": bars(139, 140),
@@ -73,36 +84,44 @@ def test_a_rule_of_two_categories(name: str, klayout: str, pool: DeckPool, tmp_p
         for file, ones in zip(layouts, ("0,0", "1,0", "0,1"), strict=True)
     )
     path = make_tree(tmp_path, spec_text(categories="[W, S]", rules=None), labels, layouts=layouts)
-    compare(TWO[name], path, tmp_path, klayout, pool)
+    compare(TWO[name], path, tmp_path, klayout, patient)
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_a_rule_of_one_category(name: str, klayout: str, pool: DeckPool, tmp_path: Path) -> None:
+def test_a_rule_of_one_category(name: str, klayout: str, patient: DeckPool, tmp_path: Path) -> None:
     category, label, case = ONE[name]
     gds = "problems/0001_physical/data/gds"
     labels = f"filename,{category}\n{gds}/pass/wide.gds,0\n{gds}/fail/narrow.gds,{label}\n"
     path = make_tree(tmp_path, spec_text(categories=f"['{category}']", rules=None), labels)
-    compare(case, path, tmp_path, klayout, pool)
+    compare(case, path, tmp_path, klayout, patient)
 
 
 def compare(case: Case, spec: Path, root: Path, klayout: str, pool: DeckPool) -> None:
     deck = Deck.of_text(case.deck)
     rule = load_published_rule(spec)
     executions = run_all(pool, deck, [one.gds() for one in rule.layouts])
+    assert {one.status for one in executions} <= {Status.OK, Status.ERROR}, [one.reason for one in executions]
     lenient = evaluate(rule, executions, Reading.LENIENT)
     published = published_evaluation(root, spec, deck.files[deck.name], klayout)
     assert {name: one.model_dump() for name, one in lenient.categories.items()} == published.counts
     assert {name: one.f1 for name, one in lenient.categories.items()} == published.f1
     assert lenient.success == published.success
-    assert sum(one.ok for one in executions) == published.ran
+    ours = zip(rule.layouts, lenient.layouts, executions, strict=True)
+    assert {one.name: said_of(one, result) if run.ok else None for one, result, run in ours} == published.found
     strict = evaluate(rule, executions, Reading.STRICT)
     assert (strict.success, lenient.success, strict.error) == (case.strict, case.lenient, case.error)
+
+
+def said_of(layout: LabelledLayout, result: LayoutResult) -> set[str]:
+    """The categories that a deck reported, from what was wrong with it."""
+    return (layout.violates - set(result.missed)) | {*result.false, *result.unexpected}
 
 
 @dataclass(frozen=True)
 class Published:
     success: bool
-    ran: int
+    found: dict[str, set[str] | None]
+    """By layout, below the folder of the labels: the report's categories, None where the run did not count."""
     counts: dict[str, dict[str, int]]
     f1: dict[str, float]
 
@@ -138,7 +157,9 @@ def published_evaluation(root: Path, spec_path: Path, deck: bytes, klayout: str)
         recall = tp / (tp + fn) if tp + fn else 0.0
         f1[name] = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     success = not precheck and all(one == 1.0 for one in f1.values())
-    return Published(success, sum(one is not None for one in reports), counts, f1)
+    told = [None if report is None else names for report, names in zip(reports, found, strict=True)]
+    by_layout = {one.relative_to(data).as_posix(): names for one, names in zip(layouts, told, strict=True)}
+    return Published(success, by_layout, counts, f1)
 
 
 def published_run(klayout: str, deck: Path, layout: Path, report: Path) -> Path | None:
