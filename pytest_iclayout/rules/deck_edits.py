@@ -267,9 +267,8 @@ def _binary_edits(node: Node, names: _Names) -> Iterator[Edit]:
     for other in OTHER_OPERATORS[operator]:
         yield _replaced(MutantKind.CHECK, sign, other)
     if operator == "-":
-        first = f"({text_of(right)})" if right.type == "binary" else text_of(right)
         last = f"({text_of(left)})" if left.type == "binary" else text_of(left)
-        yield _replaced(MutantKind.SWAPPED, node, f"{first} - {last}")
+        yield _replaced(MutantKind.SWAPPED, node, f"{text_of(right)} - {last}")
 
 
 def _number_edits(node: Node, dbu_um: Decimal) -> Iterator[Edit]:

@@ -52,6 +52,7 @@ def faults(line: str, kind: MutantKind) -> set[str]:
         ("x = a.with_area(0.083, nil)", {"x = a.with_area(0.084, nil)", "x = a.with_area(0.082, nil)"}),
         ("x = a.with_area(83000, nil)", {"x = a.with_area(84000, nil)", "x = a.with_area(82000, nil)"}),
         ("x = a.with_area(0.083.um2, nil)", {"x = a.with_area(0.084.um2, nil)", "x = a.with_area(0.082.um2, nil)"}),
+        ("x = a.with_area(83000.nm2, nil)", {"x = a.with_area(84000.nm2, nil)", "x = a.with_area(82000.nm2, nil)"}),
         ("x = a.drc(area < 0.083)", {"x = a.drc(area < 0.084)", "x = a.drc(area < 0.082)"}),
         ("x = a.separation(b, 0.3)", {"x = a.separation(b, 0.301)", "x = a.separation(b, 0.299)"}),
         ("x = a.with_angle(45.0)", {"x = a.with_angle(46.0)", "x = a.with_angle(44.0)"}),
@@ -70,6 +71,8 @@ def test_a_number_is_put_wrong_by_the_least_that_its_unit_can_show(line, wrong):
 def test_the_step_follows_the_database_unit():
     wrong = {one.text for one in mutants_of("w = 0.14", dbu_um=0.005)}
     assert wrong == {"w = 0.145", "w = 0.135"}
+    wrong = {one.text for one in mutants_of("x.drc(area < 0.5)", dbu_um=0.005) if one.kind is MutantKind.NUMBER}
+    assert wrong == {"x.drc(area < 0.525)", "x.drc(area < 0.475)"}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +113,9 @@ def test_the_step_follows_the_database_unit():
         ("x = a.space(whole_edges, w, square)", MutantKind.METRIC, {
             "x = a.space(w, square)", "x = a.space(whole_edges, w, projection)",
             "x = a.space(whole_edges, w, euclidian)",
+        }),
+        ("a.space(w, square, whole_edges).output(n)", MutantKind.METRIC, {
+            "a.space(w, projection, whole_edges).output(n)", "a.space(w, euclidian, whole_edges).output(n)",
         }),
         ("x = a.sized(w, square_limit)", MutantKind.METRIC, {
             "x = a.sized(w, octagon_limit)", "x = a.sized(w, acute_limit)",
@@ -171,6 +177,9 @@ def test_a_layer_that_the_deck_does_not_use_is_not_put_wrong():
         "=begin\na.width(0.14)\n=end",
         'x = "width < 0.14"',
         "t = <<E\n0.14 a & b\nE",
+        'x = "#{a.width(0.14)}"',
+        "t = <<E\n#{a.width(0.14)}\nE",
+        'x = "a" + n',
         'x = y[0]',
     ],
 )  # fmt: skip
@@ -190,6 +199,11 @@ def test_places_are_counted_in_characters():
     (category,) = [one for one in mutants_of('x.output("µ0") # µ\nw = 0.1') if one.kind is MutantKind.CATEGORY]
     assert category.key == "category:1:13:1"
     assert category.text == 'x.output("µ0_other") # µ\nw = 0.1'
+
+
+def test_two_faults_of_the_same_text_are_one_mutant():
+    mutants = mutants_of("x = y & y")
+    assert [(one.key, one.text) for one in mutants] == [("dropped:1:5:1", "x = y"), ("check:1:7:1", "x = y - y")]
 
 
 DECK = (
