@@ -83,6 +83,8 @@ def squashed(text: str) -> str:
 def told(text: str, secret: str) -> bool:
     """Whether a text holds a secret, not as a part of a longer word or number."""
     wanted = squashed(secret)
+    if wanted not in squashed(text):  # nearly always, and many times as fast as to compile an expression
+        return False
     before = r"(?<!\w)" if wanted[0].isalnum() else ""
     after = r"(?!\w)" if wanted[-1].isalnum() else ""
     return re.search(before + re.escape(wanted) + after, squashed(text)) is not None
