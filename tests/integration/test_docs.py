@@ -23,6 +23,8 @@ import pytest
 
 from pytest_iclayout.drc.decks.engines import find_engines
 
+pytestmark = pytest.mark.one_python
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEED_THE_APPLICATION = {"drc.md", "fixtures.md"}

@@ -13,9 +13,12 @@ from published import FACTS, TRANSCRIPTS, write_published_suite
 
 from pytest_iclayout.cli import main
 
-pytestmark = pytest.mark.skipif(
-    not (FACTS.is_file() and TRANSCRIPTS.is_dir()), reason="the external transcripts are not beside this checkout"
-)
+pytestmark = [
+    pytest.mark.one_python,
+    pytest.mark.skipif(
+        not (FACTS.is_file() and TRANSCRIPTS.is_dir()), reason="the external transcripts are not beside this checkout"
+    ),
+]
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 

@@ -403,6 +403,7 @@ def test_only_a_suite_with_a_manifest_can_be_locked(tmp_path, capsys) -> None:
     assert "manifest.toml: cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.one_python
 def test_the_bundled_suite_has_no_fault() -> None:
     """Its lock is the next test's."""
     found = check_suite(bundled_folder(), CheckerRegistry(CHECKERS)).complaints

@@ -16,6 +16,8 @@ import pytest
 
 from pytest_iclayout import __version__
 
+pytestmark = pytest.mark.one_python
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"pytest_iclayout": "pytest_iclayout", "iclayout_checkers": "checkers", "iclayout_tasks": "tasks"}
 """Names as installed, and their folders in the source."""

@@ -15,6 +15,8 @@ from pytest_iclayout.geometry.findings import MAX_FINDINGS, Finding
 from pytest_iclayout.geometry.io import write_layout
 from pytest_iclayout.geometry.view import open_view
 
+pytestmark = pytest.mark.one_python
+
 MET1 = "68/20"
 SIDE = 15
 """Squares in a row and in a column: enough for more findings than are told."""

@@ -14,6 +14,8 @@ from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.spec import CheckerSpec
 from pytest_iclayout.technology.models import Technology
 
+pytestmark = pytest.mark.one_python
+
 ONE_LAYER = Technology.model_validate(
     {
         "name": "one",

@@ -15,6 +15,8 @@ from pytest_iclayout.geometry.render import DEFAULT_HEIGHT, DEFAULT_WIDTH, rende
 from pytest_iclayout.geometry.shapes import COORD_LIMIT, Rect
 from pytest_iclayout.technology.load import builtin_technology
 
+pytestmark = pytest.mark.one_python
+
 SKY130 = builtin_technology("sky130")
 MARKER, MET1 = (0xE0, 0x10, 0x10), (0x3C, 0x78, 0xC8)
 TEXT, PAPER = (0x20, 0x20, 0x20), (0xFF, 0xFF, 0xFF)
