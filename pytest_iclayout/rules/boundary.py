@@ -46,7 +46,7 @@ def boundary_layouts(
     for control in controls(structure, layers, dbu_um):
         _add(found, category, control.name, control.fails, ShapeList(control.text, layers, dbu_um))
     failing = sum(bool(one.violates) for one in found.values())
-    if len(found) < LEAST or min(failing, len(found) - failing) < _LEAST_OF_A_LABEL:
+    if structure.value_dbu == 1 or len(found) < LEAST or min(failing, len(found) - failing) < _LEAST_OF_A_LABEL:
         other = f" and {structure.other}" if structure.other else ""
         raise RuleError(
             f"{structure.kind.value} of {structure.layer}{other}, value {structure.value_dbu}: no layouts can be made "

@@ -76,9 +76,11 @@ def test_names_that_two_layouts_share_or_that_say_the_wrong_label(kind):
         assert PurePosixPath(layout.name).name.startswith("cat-")
 
 
-def test_value_of_which_nothing_is_below_is_refused():
-    with pytest.raises(RuleError, match="width of a, value 1: no layouts can be made"):
-        made(structure(RuleKind.WIDTH, 1))
+@pytest.mark.parametrize("kind", list(RuleKind))
+def test_value_of_which_nothing_is_below_is_refused(kind):
+    smallest = structure(kind, 140).model_copy(update={"value_dbu": 1})
+    with pytest.raises(RuleError, match=f"{kind.value} of a.*, value 1: no layouts can be made"):
+        made(smallest)
 
 
 @pytest.mark.parametrize(
