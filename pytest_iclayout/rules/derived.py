@@ -27,7 +27,7 @@ class Regions(NamedTuple):
 def text_of(figure: Figure, structure: Structure, layers: Mapping[str, Layer], dbu_um: float) -> str | None:
     """The figure as a shape list, None where the two layers are such that it cannot be drawn."""
     every = names_of(structure)
-    if not _shares_layers(structure):
+    if not _shares_layers(structure, layers):
         return figure_text(figure, every, dbu_um)
     meant = meant_regions(figure)
     for names in _ways(every):
@@ -87,10 +87,10 @@ def _is_gate_rule(structure: Structure) -> bool:
     return set(structure.layer.every) <= set(structure.other.every)
 
 
-def _shares_layers(structure: Structure) -> bool:
-    other = structure.other.names if structure.other else ()
-    names = structure.layer.names + other
-    return len(set(names)) < len(names)
+def _shares_layers(structure: Structure, layers: Mapping[str, Layer]) -> bool:
+    """Told by their numbers: two names may stand for one drawn layer."""
+    names = structure.layer.names + (structure.other.names if structure.other else ())
+    return len({layers[name] for name in names}) < len(names)
 
 
 def _ways(every: Names) -> list[Names]:

@@ -261,8 +261,11 @@ def _layouts(
 
 def _require_that_no_other_is_measured(category: str, spec: _RuleSpec) -> None:
     """Layouts made from the structure of one category must not break another one."""
-    drawn = {one.name: one.structure.layer_names if one.structure else None for one in spec.categories}
-    own = set(drawn.pop(category) or ())
+    drawn = {
+        one.name: {spec.layers[name] for name in one.structure.layer_names} if one.structure else None
+        for one in spec.categories
+    }
+    own = drawn.pop(category) or set()
     for name, theirs in drawn.items():
         if theirs is None or not own.isdisjoint(theirs):
             why = "declares no structure" if theirs is None else "measures some of the same layers"

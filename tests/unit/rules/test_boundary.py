@@ -117,6 +117,12 @@ def test_layers_that_cannot_be_drawn_as_declared_are_refused(kind, layer, other)
         made(structure(kind, 140, layer, other))
 
 
+def test_two_names_of_one_drawn_layer_are_refused_as_that_layer_twice():
+    one = structure(RuleKind.SEPARATION, 140, "a", "b")
+    with pytest.raises(RuleError, match="no layouts can be made"):
+        boundary_layouts("cat", one, {"a": LAYERS["a"], "b": LAYERS["a"]}, 0.001)
+
+
 def test_control_that_passes_with_one_drawn_layer_is_there_for_each_of_a_derived_layer():
     passing = {layout.name for layout in made(structure(RuleKind.WIDTH, 140, "a & c - d")) if not layout.violates}
     assert {f"pass/cat-{name}.gds" for name in ("without_a", "without_c", "covered_by_d")} <= passing

@@ -21,7 +21,7 @@ TWO = """
 [[rule]]
 id = "two"
 text = "m1 is at least 0.14 µm wide, {what}"
-layers = {{ m1 = "68/20", m2 = "69/20" }}
+layers = {{ m1 = "68/20", m2 = "69/20", same = "68/20" }}
 gold = 'm1.width(0.14).output("w")'
 categories = [
   {{ name = "w", text = "m1 width", structure = {{ kind = "width", layer = "m1", value = 0.14 }} }},
@@ -56,6 +56,7 @@ def test_layouts_of_categories_on_other_layers_with_a_name_in_common(tmp_path):
     [
         (', structure = { kind = "space", layer = "m1", value = 0.14 }', "measures some of the same layers"),
         (', structure = { kind = "width", layer = "m2 - m1", value = 0.14 }', "measures some of the same layers"),
+        (', structure = { kind = "width", layer = "same", value = 0.2 }', "measures some of the same layers"),
         ("", "declares no structure"),
     ],
 )
