@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_iclayout.options import agents, checkers, settings_key
+from pytest_iclayout.options import agents, checkers, rule_settings, settings_key
 
 if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.oracle import Oracle
     from pytest_iclayout.drc.decks.pool import DeckPool
+    from pytest_iclayout.rules.rule import Rule
     from pytest_iclayout.session.session import LayoutSession
     from pytest_iclayout.suite.manifest import Suite
     from pytest_iclayout.suite.task import Task
-    from pytest_iclayout.trial.record import TrialRecord
+    from pytest_iclayout.trial.record import RuleRecord, TrialRecord
 
 TRIAL_PROPERTY = "iclayout_trial"
 """Name of the user property that carries a trial's record, as JSON, from any process to the terminal."""
 
 
+MUTANTS_PROPERTY = "iclayout_mutants"
+"""Name of the user property that carries how many mutated gold decks a rule's layouts told, of how many."""
+_MOST_WRONG = 5
+"""Layouts of a rule that a failure lists."""
+
+
 class TrialFailed(AssertionError):
-    """The checker rejected what the agent made."""
+    """The checker, or the labels of a rule, rejected what the agent made."""
 
 
 class TrialError(Exception):
@@ -68,6 +73,94 @@ class TrialResult:
         raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
 
 
+class RuleResult:
+    """A finished, recorded trial of a rule."""
+
+    def __init__(self, record: RuleRecord, path: Path) -> None:
+        self.record = record
+        self.path = path
+
+    def require_passed(self) -> None:
+        """As :meth:`TrialResult.require_passed`."""
+        __tracebackhide__ = True
+        from pytest_iclayout.trial.outcomes import OutcomeKind
+
+        record = self.record
+        if record.outcome is OutcomeKind.PASSED:
+            return
+        if record.outcome is OutcomeKind.NOT_RUN:
+            pytest.skip(f"not run: {record.reason}")
+        wrong = [f"  {one}" for one in record.wrong[:_MOST_WRONG]]
+        if len(record.wrong) > _MOST_WRONG:
+            wrong.append(f"  ... and {len(record.wrong) - _MOST_WRONG} more layouts")
+        lines = [
+            f"{record.agent} at {record.rule_id}: {record.outcome.value}: {record.reason}",
+            *wrong,
+            *([record.traceback.rstrip()] if record.traceback else []),
+            *([f"note: {record.note}"] if record.note else []),
+            *([f"deck: {self.path.parent / record.deck}"] if record.deck else []),
+            *([f"picture: {self.path.parent / record.picture}"] if record.picture else []),
+            f"record: {self.path}",
+        ]
+        message = "\n".join(lines)
+        raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
+
+
+class RuleRun:
+    """One agent at one rule, started by :meth:`run`."""
+
+    def __init__(self, request: pytest.FixtureRequest, rule: Rule, agent: Agent) -> None:
+        self._request = request
+        self.rule = rule
+        self.agent = agent
+
+    def run(self) -> RuleResult:
+        """Let the agent write its deck, judge it and write the record; returns the result, whatever it is.
+
+        Raises TrialError when the record cannot be written: an unrecorded trial did not happen.
+        """
+        __tracebackhide__ = True
+        from pytest_iclayout.pools import PoolUnavailable, pools
+        from pytest_iclayout.rules.agreement import picture_of_layout
+        from pytest_iclayout.trial.record import record_path, write_record
+        from pytest_iclayout.trial.rule_runner import rule_trial_not_run, run_rule_trial
+
+        config, node = self._request.config, self._request.node
+        _refuse_reruns(node, f"{self.agent.name} at {self.rule.id}")
+        settings, found = rule_settings(config), pools(config)
+        try:
+            found.require()
+        except PoolUnavailable as error:
+            trial = rule_trial_not_run(self.rule, self.agent, settings, node.nodeid, str(error))
+        else:
+            trial = run_rule_trial(self.rule, self.agent, found, settings, nodeid=node.nodeid)
+        record, attachments = trial.record, trial.attachments
+        path = record_path(config.stash[settings_key].results, record.suite, record.rule_id, record.agent)
+        try:
+            # The record first: whatever a picture takes, what was measured is kept.
+            record = write_record(path, record, attachments)
+            layout = next(
+                (one for one in self.rule.layouts if record.wrong and one.name == record.wrong[0].layout), None
+            )
+            picture = None if layout is None else picture_of_layout(self.rule, layout)
+            if picture is not None:
+                record = write_record(path, record, attachments.model_copy(update={"png": picture}))
+        except OSError as error:
+            raise TrialError(
+                f"{record.agent} at {record.rule_id}: the record could not be written to {path}: {error.strerror}"
+            ) from error
+        node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
+        return RuleResult(record, path)
+
+
+def _refuse_reruns(node: pytest.Item, what: str) -> None:
+    if getattr(node, "execution_count", 1) > 1:
+        raise TrialError(
+            f"{what}: run again by a plugin (pytest-rerunfailures?); a trial counts "
+            "once, so its first record stands: run pytest without reruns"
+        )
+
+
 class TrialRun:
     """One agent at one task, started by :meth:`run`."""
 
@@ -88,11 +181,7 @@ class TrialRun:
         from pytest_iclayout.trial.runner import TrialSettings, run_trial
 
         settings = self._request.config.stash[settings_key]
-        if getattr(self._request.node, "execution_count", 1) > 1:
-            raise TrialError(
-                f"{self.agent.name} at {self.task.id}: run again by a plugin (pytest-rerunfailures?); a trial counts "
-                "once, so its first record stands: run pytest without reruns"
-            )
+        _refuse_reruns(self._request.node, f"{self.agent.name} at {self.task.id}")
         trial = run_trial(
             self.task,
             self.agent,
@@ -119,6 +208,18 @@ class TrialRun:
 def highest_folder(path: Path, config: pytest.Config) -> Path:
     """Up to where a file's manifest is looked for: the rootdir, or for a file outside of it the file system's root."""
     return config.rootpath if path.is_relative_to(config.rootpath) else Path(path.anchor)
+
+
+def load_rule_instances(path: Path, config: pytest.Config) -> tuple[Rule, ...]:
+    """The rules of a file with their suite, wherever in the run they are asked for. Raises RuleError, SuiteError."""
+    from pytest_iclayout.rules.sniff import SPEC_NAME
+    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
+    from pytest_iclayout.suite.rule_files import load_rules
+
+    # A published rule is a folder: the one that holds all of them is the suite.
+    folder = path.parent.parent if path.name == SPEC_NAME else path.parent
+    suite = suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(folder)
+    return load_rules(path, suite.name, suite.version)
 
 
 def load_task_file(path: Path, config: pytest.Config) -> Task:
@@ -200,20 +301,14 @@ def agent_session(request: pytest.FixtureRequest, task: Task) -> TrialRun:
 
 
 @pytest.fixture(scope="session")
-def deck_pool(request: pytest.FixtureRequest) -> Iterator[DeckPool]:
+def deck_pool(request: pytest.FixtureRequest) -> DeckPool:
     """Runs DRC decks contained, in one KLayout application for the whole run, or for each worker of pytest-xdist.
 
     Tests are skipped, with what to install, where there is no application or no containment.
     """
-    from pytest_iclayout.drc.decks.engines import EngineUnavailable
-    from pytest_iclayout.drc.decks.pool import DeckPool
-    from pytest_iclayout.sandbox.policy import SandboxUnavailable
+    from pytest_iclayout.pools import PoolUnavailable, pools
 
-    processors = len(os.sched_getaffinity(0))
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     try:
-        pool = DeckPool(max(1, processors // workers), sandbox=request.config.stash[settings_key].sandbox)
-    except (EngineUnavailable, SandboxUnavailable) as error:
+        return pools(request.config).decks
+    except PoolUnavailable as error:
         pytest.skip(str(error))
-    with pool:
-        yield pool

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.checker import Checker
     from pytest_iclayout.checking.registry import CheckerRegistry
+    from pytest_iclayout.trial.rule_runner import RuleTrialSettings
 
 
 MARKERS = (
-    "solve: an agent solves a layout task (collected from a task file, one for each --agent)",
-    "gate: a task's oracle accepts its witness (accepts) and rejects its negatives (rejects)",
+    "solve: an agent solves a layout task or writes a deck for a rule (one for each --agent)",
+    "gate: a task's oracle accepts its witness (accepts) and rejects its negatives (rejects); a rule's gold deck meets "
+    "its labels (accepts) and its layouts tell mutated decks (rejects)",
+    "rule: an item of a rule, for which a DRC deck is written",
     "layout_task(path): the task file that the fixtures task, checker and agent_session of a test work on",
 )
 
@@ -39,6 +42,10 @@ class Settings:
     variant_seed: int
     sandbox: bool
     """Whether decks run contained."""
+    rule_feedback: str
+    lenient_crash: bool
+    context: str
+    """What agents are shown of the DRC language's documentation: none, docs or a file's path."""
 
     @property
     def gate_pictures(self) -> Path:
@@ -51,10 +58,12 @@ class Settings:
         return self.results / ".examples"
 
 
+_CONTEXTS: dict[str, Literal["none", "docs"]] = {"none": "none", "docs": "docs"}
 settings_key = pytest.StashKey[Settings]()
 _checkers_key = pytest.StashKey["tuple[int, CheckerRegistry]"]()
 """The checkers, and of how many implementations of the hook."""
 _agents_key = pytest.StashKey["tuple[Agent, ...]"]()
+_rule_settings_key = pytest.StashKey["RuleTrialSettings"]()
 
 
 def _at_least_one(text: str) -> int:
@@ -133,6 +142,26 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         help="run decks without containment where this machine has no means for it: only decks that you trust",
     )
+    group.addoption(
+        "--rule-feedback",
+        choices=["none", "compile"],
+        default="none",
+        help="what an agent is told of its deck for a rule. none: it hands in one deck, as in the published setting. "
+        "compile: whether the deck runs on an empty layout, and it may correct it, --max-iterations times",
+    )
+    group.addoption(
+        "--lenient-crash",
+        action="store_true",
+        help="read a deck's runs as the published evaluator of rules does: a crash on a clean layout counts as right "
+        "(default: a deck that does not run to its end on every layout is in error)",
+    )
+    group.addoption(
+        "--context",
+        default="none",
+        metavar="none|docs|FILE",
+        help="documentation of the DRC language put in front of a rule's prompt. docs: what the installed KLayout "
+        "carries; FILE: a text file of yours (default: none)",
+    )
     parser.addini(
         "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""
     )
@@ -154,7 +183,12 @@ def configure(config: pytest.Config) -> None:
         variants=_number(config, "variants", _at_least_zero, defaults.VARIANTS),
         variant_seed=_number(config, "variant_seed", _at_least_zero, defaults.VARIANT_SEED),
         sandbox=not config.getoption("unsafe_no_sandbox"),
+        rule_feedback=config.getoption("rule_feedback"),
+        lenient_crash=config.getoption("lenient_crash"),
+        context=config.getoption("context"),
     )
+    if config.getoption("context") not in _CONTEXTS and not Path(config.getoption("context")).is_file():
+        raise pytest.UsageError(f"--context: {config.getoption('context')!r} is neither none, docs nor a file")
     if config.getoption("agent"):
         agents(config)
     if config.hook.pytest_iclayout_checkers.get_hookimpls():
@@ -224,6 +258,29 @@ def agents(config: pytest.Config) -> tuple[Agent, ...]:
             raise pytest.UsageError(f"--agent: two agents are called {', '.join(double)}; each needs its own name")
         config.stash[_agents_key] = made
     return config.stash[_agents_key]
+
+
+def rule_settings(config: pytest.Config) -> RuleTrialSettings:
+    """How agents are tried at rules, with the documentation that they are shown. Raises pytest.UsageError."""
+    if _rule_settings_key not in config.stash:
+        from pytest_iclayout.rules.documentation import DocumentationError, documentation
+        from pytest_iclayout.rules.evaluate import Reading
+        from pytest_iclayout.trial.rule_runner import RuleFeedback, RuleTrialSettings
+
+        settings = config.stash[settings_key]
+        try:
+            text = documentation(_CONTEXTS.get(settings.context) or Path(settings.context))
+        except DocumentationError as error:
+            raise pytest.UsageError(f"--context: {error}") from error
+        config.stash[_rule_settings_key] = RuleTrialSettings(
+            max_iterations=settings.max_iterations,
+            run_id=settings.run_id,
+            feedback=RuleFeedback(settings.rule_feedback),
+            reading=Reading.LENIENT if settings.lenient_crash else Reading.STRICT,
+            context=settings.context,
+            documentation=text,
+        )
+    return config.stash[_rule_settings_key]
 
 
 def parametrize_agents(metafunc: pytest.Metafunc) -> None:

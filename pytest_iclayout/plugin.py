@@ -40,6 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    from pytest_iclayout.rules.sniff import may_be_rules
+
+    if may_be_rules(file_path):
+        from pytest_iclayout import rule_items
+
+        return rule_items.RuleFile.from_parent(parent, path=file_path)
     if file_path.suffix != ".toml":
         return None
     from pytest_iclayout.suite.sniff import may_be_ours

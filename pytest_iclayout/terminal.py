@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_iclayout.fixtures import TRIAL_PROPERTY, TrialError
+from pytest_iclayout.fixtures import MUTANTS_PROPERTY, TRIAL_PROPERTY, TrialError
 from pytest_iclayout.options import settings_key
-from pytest_iclayout.trial.summary import TrialLine, reason_lines, trial_table
+from pytest_iclayout.trial.summary import RuleLine, TrialLine, reason_lines, rule_table, trial_table
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -23,8 +23,8 @@ EXIT_INFRASTRUCTURE = 10
 
 _infrastructure_key = pytest.StashKey[bool]()
 _ERROR_PROPERTY = "iclayout_infrastructure"
-_GATE_ITEM = re.compile(r"\.toml::([\w.\-]+::)?(accepts|rejects)$", re.ASCII)
-"""Node ids of the gate's items, of a task or of a variant."""
+_GATE_ITEM = re.compile(r"\.(toml|yaml|parquet|jsonl)::([\w.\-]+::)?(accepts|rejects)$", re.ASCII)
+"""Node ids of the gate's items, of a task, a variant or a rule."""
 
 
 def header(config: pytest.Config) -> list[str]:
@@ -66,7 +66,12 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(gates.items()))
         layouts = sum(_gate_layouts(tally))
         reporter.line(f"gate: {text}; {layouts} layouts tried")
-    for line in [*trial_table(trials), *reason_lines(trials)]:
+    killed, mutants = _mutants(tally)
+    if mutants:
+        reporter.line(f"rules: the layouts tell {killed} of {mutants} mutated gold decks ({killed / mutants:.1%})")
+    layout_trials = [one for one in trials if isinstance(one, TrialLine)]
+    rule_trials = [one for one in trials if isinstance(one, RuleLine)]
+    for line in [*trial_table(layout_trials), *rule_table(rule_trials), *reason_lines(trials)]:
         reporter.line(line)
     if config.stash.get(_infrastructure_key, False):
         reporter.line(f"exit code {EXIT_INFRASTRUCTURE}: nothing failed, but not every trial could be judged")
@@ -119,12 +124,15 @@ def _is_crashed_solve(report: pytest.TestReport) -> bool:
     return report.failed and str(report.when) == "???" and "::solve[" in report.nodeid
 
 
-def _trials(tally: Tally) -> Iterator[TrialLine]:
+def _trials(tally: Tally) -> Iterator[TrialLine | RuleLine]:
     for report in tally.reports:
         recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
         if recorded and str(report.when) in ("call", "???"):
             record: dict[str, Any] = json.loads(str(recorded[-1]))
-            yield TrialLine(record["agent"], record["tier"], record["outcome"], record["iterations"], record["reason"])
+            if record.get("work") == "rule":
+                yield RuleLine(*(record[name] for name in RuleLine.__dataclass_fields__))
+            else:
+                yield TrialLine(*(record[name] for name in TrialLine.__dataclass_fields__))
         elif not recorded and _is_infrastructure(report):
             agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
             yield TrialLine(agent or "?", None, "error", 0, str(report.longrepr))
@@ -143,6 +151,17 @@ def _gate_layouts(tally: Tally) -> Iterator[int]:
         for name, value in report.user_properties:
             if name == "iclayout_gate" and report.when == "call":
                 yield int(str(value).split(" ", 1)[0])
+
+
+def _mutants(tally: Tally) -> tuple[int, int]:
+    """How many mutated gold decks the layouts of rules told, and of how many."""
+    killed = mutants = 0
+    for report in tally.reports:
+        for name, value in report.user_properties:
+            if name == MUTANTS_PROPERTY and report.when == "call":
+                told, _, all_of_them = str(value).partition("/")
+                killed, mutants = killed + int(told), mutants + int(all_of_them)
+    return killed, mutants
 
 
 def _shown_path(path: Path, config: pytest.Config) -> str:

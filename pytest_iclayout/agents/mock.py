@@ -3,6 +3,8 @@
 It plays scripts: for each task the commands of one or more turns.  Some scripts are wrong at first
 and are put right in a later turn, so that propose, verify and correct are all exercised: a turn with
 ``expects`` is only played when the feedback says that.
+
+For a rule that declares what it measures it writes a deck by template; at others it fails.
 """
 
 from __future__ import annotations
@@ -13,9 +15,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_iclayout.agents.protocol import AgentUnavailable, LayoutTools, Proposal, Turn
+from pytest_iclayout.agents.protocol import (
+    AgentUnavailable,
+    DeckProposal,
+    DeckTurn,
+    LayoutTools,
+    Proposal,
+    Turn,
+)
+from pytest_iclayout.rules.prompt import RuleContext
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.technology import toml
+
+_REPORT_OF_NOTHING = 'source($input)\nreport("mock", $output)\n'
 
 
 class ScriptTurn(BaseModel):
@@ -28,8 +40,13 @@ class ScriptTurn(BaseModel):
 
 
 class MockAgent:
+    """The trial runner of rules knows it by its type, and gives it the deck that templates make of the rule."""
+
     name = "mock"
     backend = "mock"
+
+    def __init__(self, deck: str | None = None) -> None:
+        self._deck = deck
 
     def start(self, context: TaskContext) -> _MockSession:
         turns = scripts().get(context.task_id)
@@ -41,6 +58,19 @@ class MockAgent:
                 )
             raise AgentUnavailable(f"mock has no script for {context.task_id}; it plays the bundled suite's tasks")
         return _MockSession(turns)
+
+    def start_rule(self, context: RuleContext) -> _MockDeck:
+        return _MockDeck(self._deck)
+
+
+class _MockDeck:
+    def __init__(self, deck: str | None) -> None:
+        self._deck = deck
+
+    def propose(self, turn: DeckTurn) -> DeckProposal:
+        if self._deck is None:
+            return DeckProposal(text=_REPORT_OF_NOTHING, note="no template: the rule declares no structure")
+        return DeckProposal(text=self._deck, note="a deck by template")
 
 
 class _MockSession:

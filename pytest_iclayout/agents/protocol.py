@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_iclayout.geometry.findings import Finding
+from pytest_iclayout.rules.prompt import RuleContext
 from pytest_iclayout.session.transcript import Outcome
 from pytest_iclayout.suite.context import TaskContext
 
@@ -104,4 +105,51 @@ class Agent(Protocol):
 
     def start(self, context: TaskContext) -> AgentSession:
         """Begin a task. Raises AgentUnavailable."""
+        ...
+
+
+class DeckTurn(BaseModel):
+    """One request for a deck: ``iteration`` counts from 1.
+
+    ``error`` is why the deck of the iteration before does not run, None in the first.  It is told of nothing but
+    that, and only with ``--rule-feedback compile``.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    iteration: int
+    error: str | None = None
+
+
+class DeckProposal(BaseModel):
+    """A deck, or None to give up.
+
+    ``language`` is ``drc`` for a script in KLayout's DRC language, ``python`` for a checker with klayout.db.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str | None
+    language: Literal["drc", "python"] = "drc"
+    note: str = ""
+
+
+class DeckSession(Protocol):
+    """An agent at work on one rule."""
+
+    def propose(self, turn: DeckTurn) -> DeckProposal:
+        """Write or correct the deck.
+
+        Raises AgentUnavailable when the agent cannot run at all; any other exception makes the trial
+        an error of the infrastructure, never a failure of the agent.
+        """
+        ...
+
+
+@runtime_checkable
+class DeckWriter(Protocol):
+    """What an agent has that also solves rules."""
+
+    def start_rule(self, context: RuleContext) -> DeckSession:
+        """Begin a rule. Raises AgentUnavailable."""
         ...

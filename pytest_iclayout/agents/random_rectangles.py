@@ -1,4 +1,4 @@
-"""random: clutter on every layer, wherever chance puts it. No task may be solved by it."""
+"""random: clutter on every layer, wherever chance puts it; a deck that reports everything. Neither may solve any."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from pytest_iclayout.agents.protocol import LayoutTools, Proposal, Turn
+from pytest_iclayout.agents.protocol import DeckProposal, DeckTurn, LayoutTools, Proposal, Turn
 from pytest_iclayout.geometry.shapes import Rect
+from pytest_iclayout.rules.prompt import RuleContext
 from pytest_iclayout.session.commands import AddRect, CreateCell, dump_command
 from pytest_iclayout.suite.context import TaskContext
 from pytest_iclayout.technology.layers import Layer
@@ -35,6 +36,21 @@ class RandomAgent:
         begun = any(command["op"] == "create_cell" and command["name"] == cell for command in context.start)
         layers = [entry.layer for entry in context.technology.layers]
         return _RandomSession(context.task_id, cell, begun, layers)
+
+    def start_rule(self, context: RuleContext) -> _EverythingWrong:
+        return _EverythingWrong(context)
+
+
+class _EverythingWrong:
+    """Whatever is drawn is a violation of every category: a deck of chance might be right once in a while."""
+
+    def __init__(self, context: RuleContext) -> None:
+        inputs = (f"input({layer.layer}, {layer.datatype})" for layer in context.layers.values())
+        outputs = [f'{one}.output("{category.name}")\n' for one in inputs for category in context.categories]
+        self._deck = "".join(['source($input)\nreport("random", $output)\n', *outputs])
+
+    def propose(self, turn: DeckTurn) -> DeckProposal:
+        return DeckProposal(text=self._deck, note="reported every shape")
 
 
 class _RandomSession:

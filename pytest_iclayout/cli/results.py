@@ -11,7 +11,7 @@ from pytest_iclayout.cli.verbs import EXIT_DIFFERS, Verbs
 from pytest_iclayout.defaults import RESULTS
 
 if TYPE_CHECKING:
-    from pytest_iclayout.trial.record import TrialRecord
+    from pytest_iclayout.trial.record import AnyRecord, RuleRecord, TrialRecord
 
 
 def add_verb(verbs: Verbs) -> None:
@@ -24,15 +24,15 @@ def add_verb(verbs: Verbs) -> None:
     default = Path(RESULTS)
     text = f"a folder that records were written to (default: {default} in the current folder)"
     results.add_argument("folder", type=Path, nargs="?", default=default, metavar="DIR", help=text)
-    results.add_argument("--task", metavar="ID", help="show this task's trials whole")
+    results.add_argument("--task", metavar="ID", help="show this task's, or rule's, trials whole")
     results.add_argument("--outcome", choices=["passed", "failed", "error", "not_run"], help="only these")
     results.add_argument("--json", action="store_true", help="print the records as one JSON array")
     results.set_defaults(run=_results)
 
 
 def _results(options: argparse.Namespace) -> int:
-    from pytest_iclayout.trial.record import RecordError, read_record
-    from pytest_iclayout.trial.summary import TrialLine, trial_table
+    from pytest_iclayout.trial.record import RecordError, TrialRecord, read_any_record
+    from pytest_iclayout.trial.summary import RuleLine, TrialLine, rule_table, trial_table
 
     folder: Path = options.folder
     if not folder.is_dir():
@@ -40,11 +40,11 @@ def _results(options: argparse.Namespace) -> int:
     shown, unreadable = [], []
     for path in sorted(folder.rglob("*.json")):
         try:
-            record = read_record(path)
+            record = read_any_record(path)
         except RecordError as error:
             unreadable.append(str(error))
             continue
-        if options.outcome in (None, record.outcome.value) and options.task in (None, record.task_id):
+        if options.outcome in (None, record.outcome.value) and options.task in (None, record.work_id):
             shown.append((path, record))
     if options.json:
         print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
@@ -52,24 +52,32 @@ def _results(options: argparse.Namespace) -> int:
         print(f"no such trial record in {folder}")
     elif options.task is not None:
         for path, record in shown:
-            _print_whole(path, record)
+            if isinstance(record, TrialRecord):
+                _print_whole(path, record)
+            else:
+                _print_rule(path, record)
     else:
         records = [record for _, record in shown]
         _print_table(records)
-        lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in records]
-        print("", *trial_table(lines), sep="\n")
+        tasks = [one for one in records if isinstance(one, TrialRecord)]
+        rules = [one for one in records if not isinstance(one, TrialRecord)]
+        lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in tasks]
+        decks = [RuleLine(one.agent, one.group, one.outcome.value, one.error, one.f1, one.reason) for one in rules]
+        for table in (trial_table(lines), rule_table(decks)):
+            if table:
+                print("", *table, sep="\n")
     if unreadable:
         # Last, and after the records that can be read: one damaged file does not hide the others.
         raise RecordError("\niclayout: ".join(unreadable))
     return 0 if shown else EXIT_DIFFERS
 
 
-def _print_table(records: list[TrialRecord]) -> None:
+def _print_table(records: list[AnyRecord]) -> None:
     rows = [("agent", "suite", "task", "outcome", "iterations", "reason")]
-    for record in sorted(records, key=lambda one: (one.agent, one.suite, one.task_id)):
+    for record in sorted(records, key=lambda one: (one.agent, one.suite, one.work_id)):
         reason = record.reason.splitlines()[0] if record.reason else ""
         outcome, iterations = record.outcome.value, str(record.iterations)
-        rows.append((record.agent, record.suite, record.task_id, outcome, iterations, reason))
+        rows.append((record.agent, record.suite, record.work_id, outcome, iterations, reason))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:
         cells = [
@@ -95,4 +103,22 @@ def _print_whole(path: Path, record: TrialRecord) -> None:
     for label, name in (("layout", record.artifact), ("transcript", record.transcript), ("picture", record.picture)):
         if name is not None:
             print(f"{label}: {path.parent / name}")
+    print(f"record: {path}")
+
+
+def _print_rule(path: Path, record: RuleRecord) -> None:
+    print(f"== {record.agent} at {record.rule_id} (suite {record.suite} {record.suite_version})")
+    print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
+    for line in [*record.reason.splitlines(), *record.traceback.splitlines()]:
+        print(f"  {line}")
+    for name, one in record.categories.items():
+        print(
+            f"{name}: F1 {one.f1:.3f}; {one.true_positive} found, {one.false_negative} missed, "
+            f"{one.false_positive} false, {one.true_negative} rightly clean"
+        )
+    for one_wrong in record.wrong:
+        print(f"  {one_wrong}")
+    for label, file in (("deck", record.deck), ("picture", record.picture)):
+        if file is not None:
+            print(f"{label}: {path.parent / file}")
     print(f"record: {path}")

@@ -54,6 +54,12 @@ class LayoutResult(BaseModel):
     unexpected: tuple[str, ...] = ()
     """Categories with violations that the rule does not have."""
 
+    def __str__(self) -> str:
+        if self.status is not Status.OK:
+            return f"{self.layout}: {self.status.value}: {self.reason}"
+        said = (("missed", self.missed), ("false", self.false), ("no category of the rule", self.unexpected))
+        return f"{self.layout}: " + "; ".join(f"{what}: {', '.join(names)}" for what, names in said if names)
+
     @property
     def right(self) -> bool:
         return self.status is Status.OK and not (self.missed or self.false or self.unexpected)

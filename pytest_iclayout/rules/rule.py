@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -81,6 +82,15 @@ class Rule:
     @cached_property
     def category_names(self) -> tuple[str, ...]:
         return tuple(one.name for one in self.categories)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that judges: categories, labels and layouts.  Reads the layouts. Raises RuleError."""
+        found = hashlib.sha256("\0".join((self.id, *self.category_names)).encode())
+        for one in self.layouts:
+            found.update("\0".join(("", one.name, *sorted(one.violates), "")).encode())
+            found.update(hashlib.sha256(one.gds()).digest())
+        return found.hexdigest()
 
     def gold_deck(self) -> Deck | None:
         """Raises RuleError for a file that cannot be read."""

@@ -16,6 +16,8 @@ GDS_FOLDER = "data/gds"
 LABELS_NAME = "labels.csv"
 
 _KEYS = re.compile(rb"^(?:\xef\xbb\xbf)?[\"']?(categories|data_dir)[\"']?[ \t]*:", re.MULTILINE)
+_RULE_TABLE = re.compile(rb"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
+_GOLD_KEY = re.compile(rb"^\s*gold\s*=", re.MULTILINE)
 _READ_AT_MOST = 16384
 
 
@@ -68,3 +70,20 @@ def table_has(path: Path, columns: tuple[str, ...]) -> bool:
             return all(name.encode() in footer for name in columns)
     except OSError:
         return False
+
+
+def is_rule_file(path: Path) -> bool:
+    """Whether a TOML file has tables named ``rule`` and a gold deck: rules of ours."""
+    if path.suffix != ".toml":
+        return False
+    try:
+        with path.open("rb") as file:
+            data = file.read(_READ_AT_MOST)
+    except OSError:
+        return False
+    return _RULE_TABLE.search(data) is not None and _GOLD_KEY.search(data) is not None
+
+
+def may_be_rules(path: Path) -> bool:
+    """Whether a file holds rules, in whatever form; False is final."""
+    return is_published_rule(path) or is_rule_file(path) or is_dataset(path)

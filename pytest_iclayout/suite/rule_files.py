@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_iclayout.rules.rule import Rule, RuleError
-from pytest_iclayout.rules.sniff import SPEC_NAME, is_dataset, is_published_rule
-from pytest_iclayout.suite.sniff import looks_like_rules
+from pytest_iclayout.rules.sniff import SPEC_NAME, is_dataset, is_published_rule, may_be_rules
 
 
 def rules_of(path: Path) -> Iterator[Rule | RuleError]:
@@ -28,32 +27,36 @@ def rules_of(path: Path) -> Iterator[Rule | RuleError]:
         raise RuleError(f"{path}: no file of rules below this folder")
 
 
-def is_rule_file(path: Path) -> bool:
-    """Whether a file carries rules; cheap, as any file may be asked about."""
-    return (path.suffix == ".toml" and looks_like_rules(path)) or is_published_rule(path) or is_dataset(path)
-
-
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         folders.sort()
         if SPEC_NAME in names and is_published_rule(Path(place, SPEC_NAME)):
             folders.clear()  # below are its thousands of layouts
         for name in sorted(names):
-            if is_rule_file(Path(place, name)):
+            if may_be_rules(Path(place, name)):
                 yield Path(place, name)
 
 
-def _of_file(path: Path) -> Iterator[Rule | RuleError]:
+def load_rules(path: Path, suite: str = "", suite_version: str = "") -> tuple[Rule, ...]:
+    """The rules of one file, in whatever form. Raises RuleError for the first thing that is wrong."""
+    found = tuple(_of_file(path, suite, suite_version))
+    for one in found:
+        if isinstance(one, RuleError):
+            raise one
+    return tuple(one for one in found if isinstance(one, Rule))
+
+
+def _of_file(path: Path, suite: str = "", suite_version: str = "") -> Iterator[Rule | RuleError]:
     from pytest_iclayout.rules.dataset import iterate_dataset
     from pytest_iclayout.rules.published import load_published_rule
     from pytest_iclayout.rules.toml_file import load_rule_file
 
     try:
         if path.name == SPEC_NAME:
-            yield load_published_rule(path)
+            yield load_published_rule(path, suite, suite_version)
         elif is_dataset(path):
-            yield from iterate_dataset(path)
+            yield from iterate_dataset(path, suite, suite_version)
         else:
-            yield from load_rule_file(path)
+            yield from load_rule_file(path, suite, suite_version)
     except RuleError as error:
         yield error

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from pytest_iclayout.rules.sniff import is_rule_file
+
 MANIFEST_NAME = "manifest.toml"
 TASK_KEYS = ("checker", "prompt", "tier", "id", "technology")
 """The keys of a task file by which it is known."""
@@ -19,8 +21,6 @@ _BOM = rb"(?:\xef\xbb\xbf)?"
 _TASKS_KEY = re.compile(rb"^" + _BOM + rb"\s*([\"']?)tasks\1\s*=", re.MULTILINE)
 _TASK_KEY = re.compile(rb"^" + _BOM + rb"\s*[\"']?(" + "|".join(TASK_KEYS).encode() + rb")[\"']?\s*=", re.MULTILINE)
 _TABLE = re.compile(rb"^\s*\[", re.MULTILINE)
-_RULE_TABLE = re.compile(rb"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
-_GOLD_KEY = re.compile(rb"^\s*gold\s*=", re.MULTILINE)
 _READ_AT_MOST = 65536
 """Bytes that are looked through for keys: they stand at a file's beginning."""
 
@@ -29,7 +29,7 @@ def may_be_ours(path: Path, top: Path) -> bool:
     """Whether a TOML file could be a task or a suite's manifest; False is final, True is not."""
     if path.name == MANIFEST_NAME:
         return is_suite_manifest(path)
-    return looks_like_task(path) or looks_like_rules(path) or manifest_above(path.parent, top) is not None
+    return looks_like_task(path) or is_rule_file(path) or manifest_above(path.parent, top) is not None
 
 
 def looks_like_task(path: Path) -> bool:
@@ -42,16 +42,6 @@ def looks_like_task(path: Path) -> bool:
         return False
     keys = {match[1] for match in _TASK_KEY.finditer(top)}
     return len(keys) >= (2 if b"checker" in keys else 3)
-
-
-def looks_like_rules(path: Path) -> bool:
-    """Whether a TOML file has tables named ``rule`` with a gold deck: rules for which decks are written."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_READ_AT_MOST)
-    except OSError:
-        return False
-    return _RULE_TABLE.search(data) is not None and _GOLD_KEY.search(data) is not None
 
 
 def is_suite_manifest(path: Path) -> bool:

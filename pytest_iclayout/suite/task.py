@@ -20,6 +20,7 @@ from pytest_iclayout.checking.spec import CheckerSpec, parse_checker_string
 from pytest_iclayout.defaults import RULE_SET
 from pytest_iclayout.geometry.intent import Intent
 from pytest_iclayout.geometry.view import UnjudgeableLayoutError
+from pytest_iclayout.rules.sniff import is_rule_file
 from pytest_iclayout.session.commands import Command, parse_command
 from pytest_iclayout.session.errors import CommandError
 from pytest_iclayout.session.sketch import Drawing, DrawingError, Sketch
@@ -35,7 +36,7 @@ from pytest_iclayout.suite.parameters import (
     rendered,
     require_all_used,
 )
-from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_rules, looks_like_task
+from pytest_iclayout.suite.sniff import TASK_KEYS, looks_like_task
 from pytest_iclayout.technology.errors import explain
 from pytest_iclayout.technology.layers import LayerRef
 from pytest_iclayout.technology.load import builtin_names, builtin_technology, load_technology
@@ -176,7 +177,7 @@ def is_task_file(path: Path, suite: Suite | None) -> bool:
     In a suite: every file but those that are whole and have none of a task's main keys (a technology,
     say), so that a damaged task is an error and not silence.  Elsewhere: those that look like one.
     """
-    if looks_like_rules(path):
+    if is_rule_file(path):
         return False
     if suite is None:
         return looks_like_task(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -18,12 +17,10 @@ from pytest_iclayout.session.session import LayoutSession
 from pytest_iclayout.session.transcript import Outcome, PlanStep, format_transcript
 from pytest_iclayout.suite.context import context_of
 from pytest_iclayout.suite.task import Task
+from pytest_iclayout.trial.crashes import encodable, frames_below, text_of
 from pytest_iclayout.trial.engines import engine_versions
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, TaskParameters, TrialRecord
-
-_LONGEST_TRACEBACK = 8000
-"""Characters of a crash's traceback that a record keeps: its end, where the crash is."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         require_sound(task.oracle)
         _iterate(task, agent, settings, progress)
     except AgentUnavailable as error:
-        return OutcomeKind.NOT_RUN, _text_of(error) or "the agent is not available"
+        return OutcomeKind.NOT_RUN, text_of(error) or "the agent is not available"
     except GateFailure as error:
         return OutcomeKind.ERROR, f"the oracle may not judge, it did not pass its gate: {error.message}"
     except KeyboardInterrupt:
@@ -111,8 +108,8 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
     except BaseException as error:
         # A crash of the agent or the checker is neither a pass nor a failure of the agent.  Also what is no
         # Exception: sys.exit() in an agent's library, pytest.skip() or a time-out of a plugin in its frame.
-        progress.traceback = _frames_below_the_runner(error)
-        return OutcomeKind.ERROR, f"{type(error).__name__}: {_text_of(error)}".removesuffix(": ")
+        progress.traceback = frames_below(error, __file__)
+        return OutcomeKind.ERROR, f"{type(error).__name__}: {text_of(error)}".removesuffix(": ")
     verdict = progress.judgements[-1].verdict
     if not verdict.ok:
         return OutcomeKind.FAILED, verdict.summary()
@@ -126,18 +123,6 @@ def _attempt(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
 def _most_iterations(task: Task, settings: TrialSettings) -> int:
     """Enough for every follow-up to be given and answered, whatever the run's limit."""
     return max(settings.max_iterations, len(task.spec.refinement) + 1)
-
-
-def _frames_below_the_runner(error: BaseException) -> str:
-    """The traceback of a crash without this module's frames: who wrote the agent looks for their own."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
-        frames = frames.tb_next
-    try:
-        text = "".join(traceback.format_exception(type(error), error, frames))
-    except Exception:  # as in _text_of
-        text = "".join(traceback.format_tb(frames))
-    return text if len(text) <= _LONGEST_TRACEBACK else "...\n" + text[-_LONGEST_TRACEBACK:]
 
 
 def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progress) -> None:
@@ -185,18 +170,6 @@ def _iterate(task: Task, agent: Agent, settings: TrialSettings, progress: _Progr
         )
 
 
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # an exception of somebody else's class may fail to say what it is
-        return "(its text cannot be had)"
-
-
-def _encodable(text: str) -> str:
-    """Text that UTF-8 can hold: messages about file names and bytes may contain lone surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _parameters_of(task: Task) -> TaskParameters | None:
     if task.values is None:
         return None
@@ -238,10 +211,10 @@ def _finish(
         tier=task.spec.tier,
         agent=agent.name,
         outcome=outcome,
-        reason=_encodable(reason),
-        traceback=_encodable(progress.traceback),
+        reason=encodable(reason),
+        traceback=encodable(progress.traceback),
         verdict=judged[-1].verdict if judged and outcome is not OutcomeKind.ERROR else None,
-        note=_encodable(str(progress.note)),
+        note=encodable(str(progress.note)),
         technology=task.technology.name,
         rule_set=task.oracle.bench.rule_set,
         checker=task.oracle.checker.name,

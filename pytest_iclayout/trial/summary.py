@@ -1,4 +1,4 @@
-"""Trials summed up by agent and tier: the table of the terminal and of ``iclayout results``."""
+"""Trials summed up: the tables of the terminal and of ``iclayout results``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ class TrialLine:
     tier: int | None
     outcome: str
     iterations: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """What a summary needs of a trial of a rule; the fields are the record's."""
+
+    agent: str
+    group: str
+    outcome: str
+    error: bool
+    f1: float
     reason: str = ""
 
 
@@ -43,7 +55,46 @@ def trial_table(trials: Iterable[TrialLine]) -> list[str]:
     return lines
 
 
-def reason_lines(trials: Iterable[TrialLine], most: int = 5) -> list[str]:
+def rule_table(trials: Iterable[RuleLine]) -> list[str]:
+    """Rows by agent and group of rules, and one over all groups: trials by outcome, the success rate with its
+    95 % interval, the share of decks in error, and the mean F1, over the rules that were judged."""
+    by_row: dict[tuple[str, str], list[RuleLine]] = {}
+    for one in trials:
+        by_row.setdefault((one.agent, one.group or "-"), []).append(one)
+    if not by_row:
+        return []
+    for agent in sorted({agent for agent, _ in by_row}):
+        groups = [rows for (who, _), rows in by_row.items() if who == agent]
+        if len(groups) > 1:
+            by_row[agent, "all"] = [one for rows in groups for one in rows]
+    width = max(5, *(len(agent) for agent, _ in by_row))
+    second = max(5, *(len(group) for _, group in by_row))
+    lines = [
+        f"{'agent':<{width}}  {'rules':<{second}}  {'  '.join(f'{name:>7}' for name in _COLUMNS)}"
+        "  success        95 %  deck error     F1"
+    ]
+    for (agent, group), rows in sorted(by_row.items(), key=lambda item: (item[0][0], item[0][1] == "all", item[0][1])):
+        counts = Counter(one.outcome for one in rows)
+        judged = [one for one in rows if one.outcome in ("passed", "failed")]
+        cells = "  ".join(f"{counts[name]:>7}" for name in _COLUMNS)
+        lines.append(f"{agent:<{width}}  {group:<{second}}  {cells}  {_rule_rates(judged)}")
+    return lines
+
+
+def _rule_rates(judged: list[RuleLine]) -> str:
+    if not judged:
+        return f"{'-':>7}  {'-':>10}  {'-':>10}  {'-':>5}"
+    from pytest_iclayout.rules.metrics import wilson  # every run of pytest loads this module
+
+    passed = sum(one.outcome == "passed" for one in judged)
+    found = wilson(passed, len(judged))
+    interval = f"{100 * found.low:.0f}-{100 * found.high:.0f} %"
+    errors = sum(one.error for one in judged) / len(judged)
+    f1 = sum(one.f1 for one in judged) / len(judged)
+    return f"{passed / len(judged):>7.1%}  {interval:>10}  {errors:>10.1%}  {f1:>5.3f}"
+
+
+def reason_lines(trials: Iterable[TrialLine | RuleLine], most: int = 5) -> list[str]:
     """Why trials ended in error or were not run: a line for each different reason, the commonest first."""
     reasons = Counter(
         (one.outcome, one.agent, _first_line(one.reason)) for one in trials if one.outcome in ("error", "not_run")

@@ -18,7 +18,7 @@ from iclayout_checkers.labels import NetLabel
 from pydantic import BaseModel
 
 from pytest_iclayout import cli, hookspecs, options, plugin, terminal
-from pytest_iclayout.agents.protocol import Feedback, Proposal, Turn
+from pytest_iclayout.agents.protocol import DeckProposal, DeckTurn, Feedback, Proposal, Turn
 from pytest_iclayout.agents.registry import BUILT_IN
 from pytest_iclayout.checking.registry import CheckerRegistry
 from pytest_iclayout.checking.variants import MOVED, PLACED
@@ -45,7 +45,7 @@ from pytest_iclayout.technology.load import builtin_names
 from pytest_iclayout.technology.models import Connection, Rule, RuleKind, Technology, TechnologyLayer
 from pytest_iclayout.technology.text import _FORMS
 from pytest_iclayout.trial.outcomes import OutcomeKind
-from pytest_iclayout.trial.record import TrialRecord
+from pytest_iclayout.trial.record import RuleRecord, TrialRecord
 
 DOCS = Path(__file__).parents[2] / "docs"
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -139,6 +139,7 @@ SURFACES = {
     "turn": ("agents.md", "Turn", keys(Turn)),
     "feedback": ("agents.md", "Feedback", keys(Feedback)),
     "proposal": ("agents.md", "Proposal", keys(Proposal)),
+    "deck turn and proposal": ("agents.md", "Decks", keys(DeckTurn) | keys(DeckProposal)),
     "checkers": ("checkers.md", "Bundled checkers", set(CHECKERS)),
     "variants": ("checkers.md", "Variants", set(MOVED | PLACED)),
     "outcome of a command": ("commands.md", "Outcomes", keys(Outcome) | {"ok"}),
@@ -153,6 +154,7 @@ SURFACES = {
     "pcells": ("generators.md", "PCells", set(PCELLS)),
     "fixtures": ("fixtures.md", "What they give", set(plugin.__all__)),
     "record": ("records.md", "Fields", keys(TrialRecord)),
+    "record of a rule": ("records.md", "Fields of rules", keys(RuleRecord)),
     "findings": ("records.md", "Findings", keys(Finding)),
     "outcomes": ("records.md", "Outcomes", values(OutcomeKind)),
     "technology": ("technology.md", "Technology files", keys(Technology)),

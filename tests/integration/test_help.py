@@ -23,6 +23,9 @@ def test_help_has_a_group_of_all_options_with_an_example(help_text):
         "--iclayout-results",
         "--variants",
         "--variant-seed",
+        "--rule-feedback",
+        "--lenient-crash",
+        "--context",
         "--unsafe-no-sandbox",
     ]
     words = " ".join(group.split())

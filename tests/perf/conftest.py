@@ -1,9 +1,10 @@
 """Ratios of ours to the naive way, from pytest-benchmark's groups; printed, and kept on request.
 
-A benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``; or it says in ``extra_info``
+A benchmark here has a group and a parameter ``way`` that is ``ours`` or ``naive``, and may say its peak
+``memory_mb``; or it says in ``extra_info``
 ``what`` it judged, in how many seconds (``s``; of processor time ``cpu_s``), with how much memory (``peak_mb``)
 and from how large a file (``gds_mb``); or it gives the ``slowest`` of ``items`` with their seconds; or
-the ``rate`` of the deck pool beside that of an application ``alone`` (runs a second), or what it held before and after
+the ``rates`` of the deck pool beside that of an application ``alone`` (runs a second), or what it held before and after
 a ``soak``.
 ``ICLAYOUT_KEEP_PERFORMANCE=1 tox -e perf`` writes the table into docs/performance.md.
 """
@@ -34,13 +35,15 @@ def way(request: pytest.FixtureRequest) -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     # pytest-benchmark hands its results out in no public way.
     benchmarks: list[Any] = config._benchmarksession.benchmarks  # type: ignore[attr-defined]
-    medians: dict[str, dict[str, float]] = defaultdict(dict)
+    medians: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for one in benchmarks:
         if one.group and one.params and "way" in one.params:
-            medians[one.group][one.params["way"]] = one.stats.median
+            medians[one.group, "s"][one.params["way"]] = one.stats.median
+            if "memory_mb" in one.extra_info:
+                medians[f"{one.group}: peak memory", "MB"][one.params["way"]] = one.extra_info["memory_mb"]
     ratios = [
-        f"| {group} | {found['naive']:.3f} s | {found['ours']:.3f} s | {found['ours'] / found['naive']:.2f} |"
-        for group, found in sorted(medians.items())
+        f"| {group} | {found['naive']:.3f} {unit} | {found['ours']:.3f} {unit} | {found['ours'] / found['naive']:.2f} |"
+        for (group, unit), found in sorted(medians.items())
         if len(found) == 2
     ]
     judged = [
@@ -49,11 +52,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         if "peak_mb" in one.extra_info
     ]
     decks = [
-        "| {what} | {alone:.1f} | {rate:.1f} | {times:.0f} |".format(
-            times=one.extra_info["rate"] / one.extra_info["alone"], **one.extra_info
-        )
+        f"| {what} | {alone:.2f} | {rate:.1f} | {rate / alone:.0f} |"
         for one in benchmarks
-        if "rate" in one.extra_info
+        for alone in [one.extra_info.get("alone", 1)]
+        for what, rate in one.extra_info.get("rates", {}).items()
     ]
     soak = [
         f"| {one.extra_info['what']}: {name} | {before} | {after} |"

@@ -30,7 +30,7 @@ class Deck(BaseModel):
     @classmethod
     def of_text(cls, text: str | bytes, name: str = "deck.drc") -> Deck:
         """A deck that is not in a file, and so includes none."""
-        return cls(name=name, files={name: text.encode() if isinstance(text, str) else text})
+        return cls(name=name, files={name: encoded(text) if isinstance(text, str) else text})
 
     @classmethod
     def of_file(cls, path: Path, root: Path | None = None) -> Deck:
@@ -69,6 +69,11 @@ class Deck(BaseModel):
                 waiting.append((included, f", which {one.name} includes"))
         return cls(name=str(PurePosixPath(path.relative_to(root))), files=files)
 
+    @property
+    def text(self) -> str:
+        """The script; what is not UTF-8 in it, which KLayout refuses, as lone surrogates."""
+        return self.files[self.name].decode("utf-8", "surrogateescape")
+
     @cached_property
     def digest(self) -> str:
         """Of all files with their names, in hexadecimal."""
@@ -77,3 +82,11 @@ class Deck(BaseModel):
             found.update(f"\0{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
             found.update(data)
         return found.hexdigest()
+
+
+def encoded(text: str) -> bytes:
+    """A script's text as its file has it: bytes that were not UTF-8 are those bytes again."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # other surrogates, which no file has: a model's answer may
+        return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,154 @@
+"""The two-way gate of a rule: its gold deck must meet every label, and its layouts must catch mutated decks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_iclayout.checking.gate import GateSettings
+from pytest_iclayout.drc.decks.deck import Deck
+from pytest_iclayout.drc.decks.execution import Execution
+from pytest_iclayout.drc.decks.pool import DeckPool, run_all
+from pytest_iclayout.rules.agreement import disagreement
+from pytest_iclayout.rules.deck_edits import MutantKind
+from pytest_iclayout.rules.evaluate import RuleVerdict, evaluate
+from pytest_iclayout.rules.mutants import MOST_MUTANTS, MutantKeyError, MutationReport, mutants_to_try, mutation_report
+from pytest_iclayout.rules.published import check_layouts
+from pytest_iclayout.rules.random_layouts import labelled_layouts
+from pytest_iclayout.rules.rule import LabelledLayout, Rule
+
+
+class RuleGateFailure(Exception):
+    """The rule may not judge decks; ``layout`` is one that shows why, where there is one."""
+
+    def __init__(self, message: str, layout: LabelledLayout | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.layout = layout
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RuleGateError(Exception):
+    """Nothing could be told of the rule: the trouble is the machine's."""
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A gold deck's executions on the rule's layouts, and what is wrong with them.  It holds the rule so that no other
+    one can have its identity."""
+
+    rule: Rule
+    executions: tuple[Execution, ...] = ()
+    failure: RuleGateFailure | None = None
+
+
+_tried: dict[int, _Tried] = {}
+"""By the identity of the rule, once in a process."""
+
+
+def require_sound(rule: Rule, pool: DeckPool) -> None:
+    """Run before a rule judges an agent's deck, whatever of its gate was selected.
+
+    A rule without a gold deck has nobody to ask: its labels are taken as they are.  Raises RuleGateFailure,
+    RuleGateError.
+    """
+    failure = _gold(rule, pool).failure
+    if failure is not None:
+        raise RuleGateFailure(failure.message, failure.layout)
+
+
+def check_accepts(rule: Rule, pool: DeckPool, key: str, gate: GateSettings) -> int:
+    """How many layouts were tried: the gold deck meets every label.
+
+    Where the rule declares what it measures, so do the embedded engine and the gold deck on ``gate.examples`` random
+    layouts for each category: three that must agree.  Raises RuleGateFailure with the smallest layout that
+    Hypothesis finds, RuleGateError.
+    """
+    if problems := check_layouts(rule):
+        raise RuleGateFailure("; ".join(problems))
+    require_sound(rule, pool)
+    deck, tried = rule.gold_deck(), len(rule.layouts)
+    if deck is None:
+        return tried
+    for category in rule.structures:
+        for layout, execution in zip(rule.layouts, _gold(rule, pool).executions, strict=True):
+            if message := disagreement(rule, category, layout, execution):
+                raise RuleGateFailure(message, layout)
+        tried += _random_layouts_agree(rule, category, deck, pool, key, gate)
+    return tried
+
+
+def check_rejects(rule: Rule, pool: DeckPool, most: int = MOST_MUTANTS) -> MutationReport:
+    """The rule's layouts tell mutated gold decks from the gold deck.
+
+    Raises RuleGateFailure where they tell none, or where the rule names an equivalent mutant that is none;
+    RuleGateError.
+    """
+    require_sound(rule, pool)
+    try:
+        mutants = mutants_to_try(rule, most)
+    except MutantKeyError as error:
+        raise RuleGateFailure(f"equivalent: {error}") from error
+    gold = evaluate(rule, _gold(rule, pool).executions)
+    layouts = [one.gds() for one in rule.layouts]
+    # All are queued before the first is waited for.
+    running = [pool.run(Deck.of_text(one.text, f"{rule.id}.drc"), layouts, batch=True) for one in mutants]
+    executions = [_checked(future.result() for future in futures) for futures in running]
+    report = mutation_report(rule, gold, list(zip(mutants, executions, strict=True)))
+    # A deck that crashes is told by any layout with a shape.
+    faults = {one.key for one in mutants if one.kind is not MutantKind.CRASH}
+    if faults and faults == {one.key for one in report.survivors if one.kind is not MutantKind.CRASH}:
+        raise RuleGateFailure(f"none of {len(faults)} mutated gold decks is told by the {len(layouts)} layouts")
+    return report
+
+
+def _gold(rule: Rule, pool: DeckPool) -> _Tried:
+    """One child a layout, as an agent's deck is run.  Raises RuleGateError."""
+    if id(rule) not in _tried:
+        deck = rule.gold_deck()
+        executions = () if deck is None else tuple(_run(deck, rule.layouts, pool))
+        failure = None
+        if deck is not None:
+            verdict = evaluate(rule, executions)
+            if not verdict.success:
+                failure = RuleGateFailure(f"the gold deck {verdict.summary()}", _first_wrong(rule, verdict))
+        _tried[id(rule)] = _Tried(rule, executions, failure)
+    return _tried[id(rule)]
+
+
+def _first_wrong(rule: Rule, verdict: RuleVerdict) -> LabelledLayout | None:
+    wrong = (layout for layout, result in zip(rule.layouts, verdict.layouts, strict=True) if not result.right)
+    return next(wrong, None)
+
+
+def _random_layouts_agree(rule: Rule, category: str, deck: Deck, pool: DeckPool, key: str, gate: GateSettings) -> int:
+    from hypothesis import given
+
+    seen = 0
+
+    @gate.hypothesis(f"{key}-{category}", gate.examples)
+    @given(labelled_layouts(category, rule.structures[category], rule.layers, rule.dbu_um))
+    def all_three_agree(layout: LabelledLayout) -> None:
+        nonlocal seen
+        seen += 1
+        message = disagreement(rule, category, layout, _run(deck, [layout], pool)[0])
+        if message:
+            raise RuleGateFailure(message, layout)
+
+    all_three_agree()
+    return seen
+
+
+def _run(deck: Deck, layouts: Sequence[LabelledLayout], pool: DeckPool) -> list[Execution]:
+    return _checked(run_all(pool, deck, [one.gds() for one in layouts]))
+
+
+def _checked(executions: Iterable[Execution]) -> list[Execution]:
+    """Raises RuleGateError where a run could not be had for what is not the deck's fault."""
+    found = list(executions)
+    for one in found:
+        if one.infrastructure:
+            raise RuleGateError(one.reason)
+    return found

@@ -1,0 +1,180 @@
+"""Rules as pytest collectors, and the items that they yield."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_iclayout.broken import broken_file
+from pytest_iclayout.fixtures import MUTANTS_PROPERTY, RuleRun, TrialError, TrialFailed, load_rule_instances
+from pytest_iclayout.options import agents, settings_key
+from pytest_iclayout.rules.rule import Rule, RuleError
+from pytest_iclayout.suite.files import SuiteError
+
+if TYPE_CHECKING:
+    from _pytest._code.code import TerminalRepr
+    from _pytest.nodeid import NodeId
+
+    from pytest_iclayout.agents.protocol import Agent
+    from pytest_iclayout.checking.rule_gate import RuleGateFailure
+    from pytest_iclayout.drc.decks.pool import DeckPool
+
+_Report = TypeVar("_Report")
+_ids_key = pytest.StashKey[dict[tuple[str, str], Path]]()
+"""Rules seen, with their files, by suite and id: records go by both."""
+
+
+class RuleFile(pytest.File):
+    """A file of one or many rules: for each an item for each agent, and the two items of its gate."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        try:
+            rules = load_rule_instances(self.path, self.config)
+            self._require_new_ids(rules)
+            # Here and not in a rule's collector: agents that cannot be made are the error of the file.
+            agents(self.config)
+        except (RuleError, SuiteError, pytest.UsageError) as error:
+            raise broken_file(self, str(error)) from error
+        if self.path.name == "spec.yaml":
+            yield from _items(self, rules[0])
+            return
+        for rule in rules:
+            yield RuleCollector.from_parent(self, name=rule.id, rule=rule)
+
+    def _require_new_ids(self, rules: tuple[Rule, ...]) -> None:
+        ids = self.session.stash.setdefault(_ids_key, {})
+        for rule in rules:
+            other = ids.setdefault((rule.suite, rule.id), self.path)
+            if other != self.path:
+                raise RuleError(
+                    f"{self.path}: rule {rule.id}: {other} has a rule of that id already; ids are unique in a suite "
+                    f"(both files are in one named {rule.suite!r})"
+                )
+
+
+class RuleCollector(pytest.Collector):
+    """One rule of a file with several."""
+
+    def __init__(self, *, rule: Rule, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rule = rule
+
+    def collect(self) -> Iterator[pytest.Item]:
+        return _items(self, self._rule)
+
+
+def _items(parent: pytest.Collector, rule: Rule) -> Iterator[RuleItem]:
+    if rule.gold is not None:
+        yield _item(parent, "accepts", "gate", _accepts, rule)
+        yield _item(parent, "rejects", "gate", _rejects, rule)
+    for agent in agents(parent.config):
+        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, rule, agent)
+
+
+def _item(
+    parent: pytest.Collector,
+    name: str,
+    marker: str,
+    run: Callable[..., None],
+    rule: Rule,
+    agent: Agent | None = None,
+) -> RuleItem:
+    item: RuleItem = RuleItem.from_parent(parent, name=name, callobj=run, rule=rule, agent=agent)
+    item.add_marker(marker)
+    item.add_marker("rule")
+    item.extra_keyword_matches.update(word for word in (rule.id, rule.group) if word)
+    return item
+
+
+class RuleItem(pytest.Function):
+    """A test function of the plugin bound to a rule (and, for ``solve``, an agent)."""
+
+    def __init__(self, *, rule: Rule, agent: Agent | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rule = rule
+        self.agent = agent
+
+    @property
+    def id(self) -> NodeId:
+        """As for items of tasks."""
+        return type(super().id).parse(self.nodeid)
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        return self.path, None, f"{self.rule.id}: {self.name}"
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
+    ) -> str | TerminalRepr:
+        from pytest_iclayout.checking.rule_gate import RuleGateFailure
+
+        # What a trial or the gate found is the message; where in the plugin it was raised helps nobody.
+        if isinstance(excinfo.value, (RuleGateFailure, TrialFailed, TrialError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, *args, **kwargs)
+
+
+def _solve(request: pytest.FixtureRequest) -> None:
+    RuleRun(request, request.node.rule, request.node.agent).run().require_passed()
+
+
+def _accepts(request: pytest.FixtureRequest) -> None:
+    from pytest_iclayout.checking.gate import GateSettings
+    from pytest_iclayout.checking.rule_gate import check_accepts
+
+    settings, rule = request.config.stash[settings_key], request.node.rule
+    gate = GateSettings(settings.gate_examples, settings.gate_database)
+    layouts = _gated(request, lambda pool: check_accepts(rule, pool, f"{rule.suite}-{rule.id}", gate))
+    request.node.user_properties.append(("iclayout_gate", f"{layouts} layouts"))
+
+
+def _rejects(request: pytest.FixtureRequest) -> None:
+    from pytest_iclayout.checking.rule_gate import check_rejects
+
+    report = _gated(request, lambda pool: check_rejects(request.node.rule, pool))
+    request.node.user_properties.append((MUTANTS_PROPERTY, f"{report.killed}/{report.tried}"))
+    if report.survivors:
+        told = "\n".join(f"{one.key}: {one.description}" for one in report.survivors)
+        request.node.add_report_section("call", "mutated gold decks that no layout tells", told)
+
+
+def _gated(request: pytest.FixtureRequest, check: Callable[[DeckPool], _Report]) -> _Report:
+    from pytest_iclayout.checking.rule_gate import RuleGateError, RuleGateFailure
+    from pytest_iclayout.pools import PoolUnavailable, pools
+
+    try:
+        return check(pools(request.config).decks)
+    except PoolUnavailable as error:
+        pytest.skip(str(error))
+    except (RuleGateError, RuleError) as error:
+        raise TrialError(f"{request.node.rule.id}: {error}") from error
+    except RuleGateFailure as failure:
+        _attach_picture(request, failure)
+        raise
+
+
+def _attach_picture(request: pytest.FixtureRequest, failure: RuleGateFailure) -> None:
+    """Draw the layout that shows what is wrong, and name the file in the failure."""
+    from pytest_iclayout.geometry.atomic import write_atomically
+    from pytest_iclayout.rules.agreement import picture_of_layout
+    from pytest_iclayout.trial.record import file_name
+
+    rule: Rule = request.node.rule
+    if failure.layout is None:
+        return
+    failure.message += f"\nlayout: {failure.layout.name}"
+    picture = picture_of_layout(rule, failure.layout)
+    if picture is None:
+        return
+    folder = request.config.stash[settings_key].gate_pictures / file_name(rule.suite)
+    path = folder / f"{file_name(rule.id)}-{request.node.name}.png"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, picture)
+    except OSError as error:
+        failure.message += f"\nno picture: {path} could not be written: {error.strerror}"
+    else:
+        failure.message += f"\npicture: {path}"

@@ -1,0 +1,292 @@
+"""Rules as pytest items: agents' decks judged by labelled layouts, and the gate of each rule."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_iclayout.drc.decks.engines import find_engines
+
+pytestmark = pytest.mark.usefixtures("contained_klayout")
+
+ICLAYOUT = Path(sys.executable).with_name("iclayout")
+RULES = """
+group = "metals"
+technology = "sky130"
+
+[[rule]]
+id = "m1_width"
+text = "met1 is at least 0.14 µm wide."
+layers = ["met1"]
+structure = { kind = "width", layer = "met1", value = 0.14 }
+gold = 'met1.width(0.14.um).output("m1_width")'
+
+[[rule]]
+id = "vias_covered"
+text = "Each via lies on met1 and on met2."
+layers = ["via", "met1", "met2"]
+categories = [{ name = "NO_M1", text = "via on met1" }, { name = "NO_M2", text = "via on met2" }]
+pass = ["via 0 0 0.15 0.15; met1 0 0 1 1; met2 0 0 1 1", "met1 0 0 1 1"]
+fail.NO_M1 = ["via 0 0 0.15 0.15; met2 0 0 1 1", "via 0 0 0.15 0.15; met1 0 0 0.149 1; met2 0 0 1 1"]
+fail.NO_M2 = ["via 0 0 0.15 0.15; met1 0 0 1 1", "via 0 0 0.15 0.15; met1 0 0 1 1; met2 0 0 1 0.149"]
+gold = '''
+via.not(met1).output("NO_M1")
+via.not(met2).output("NO_M2")
+'''
+"""
+
+AGENTS = r'''
+import os, signal
+from pytest_iclayout.agents.protocol import AgentUnavailable, DeckProposal
+
+HEAD = 'source($input)\nreport("mine", $output)\n'
+WIDTH = HEAD + 'input(68, 20).width(0.14).output("m1_width")\n'
+DECKS = {
+    "right": [WIDTH],
+    "wrong": [WIDTH.replace("0.14", "0.15")],
+    "crashes_on_wide": [WIDTH + 'raise "wide" if input(68, 20).bbox.width > 10.0\n'],
+    "typing_error_first": [WIDTH.replace("width", "widht"), WIDTH],
+    "gives_up": [None],
+}
+CHECKER = """
+import sys
+import klayout.db as db
+import klayout.rdb as rdb
+"""
+
+class Writer:
+    backend = "test"
+    def __init__(self, name):
+        self.name = name
+    def start(self, context):
+        raise AgentUnavailable("writes decks only")
+    def start_rule(self, context):
+        return self
+    def propose(self, turn):
+        if self.name == "raises":
+            raise ConnectionError("the model's server is down")
+        if self.name == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.name == "told":
+            print("TOLD", turn.iteration, turn.error)
+        decks = DECKS.get(self.name, DECKS["typing_error_first"])
+        return DeckProposal(text=decks[min(turn.iteration, len(decks)) - 1])
+
+class Draws:
+    name = backend = "draws"
+    def start(self, context):
+        return self
+
+def pytest_iclayout_agents():
+    names = [*DECKS, "raises", "killed", "told"]
+    return {name: (lambda argument, name=name: Writer(name)) for name in names} | {"draws": lambda argument: Draws()}
+'''
+
+
+@pytest.fixture
+def rules(pytester: pytest.Pytester) -> Path:
+    pytester.makeconftest(AGENTS)
+    folder = pytester.mkdir("suite")
+    (folder / "metals.toml").write_text(RULES, encoding="utf-8")
+    return folder / "metals.toml"
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """In a process of its own: a pool belongs to a whole run."""
+    return pytester.runpytest_subprocess("suite", "-p", "no:cacheprovider", *options, timeout=300)
+
+
+def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
+    folder = pytester.path / ".iclayout" / "results"
+    return {
+        str(path.relative_to(folder / "suite").with_suffix("")): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.json"))
+    }
+
+
+def test_built_in_agents_pass_and_fail_as_they_must(pytester: pytest.Pytester, rules: Path) -> None:
+    result = run(pytester, *(f"--agent={name}" for name in ("mock", "oracle", "nop", "random")), "-m", "solve")
+    result.assert_outcomes(passed=3, failed=5)
+    outcomes = {name: (one["outcome"], one["error"]) for name, one in records(pytester).items()}
+    assert outcomes == {
+        "m1_width/mock": ("passed", False),
+        "m1_width/oracle": ("passed", False),
+        "m1_width/nop": ("failed", True),
+        "m1_width/random": ("failed", False),
+        "vias_covered/mock": ("failed", False),
+        "vias_covered/oracle": ("passed", False),
+        "vias_covered/nop": ("failed", True),
+        "vias_covered/random": ("failed", False),
+    }
+    result.stdout.re_match_lines([r"^mock +metals +1 +1 +0 +0 +50\.0% +\d+-\d+ % +0\.0%"])
+
+
+def test_gate_of_sound_rules_passes_and_counts_mutants(pytester: pytest.Pytester, rules: Path) -> None:
+    result = run(pytester, "-m", "gate", "--gate-examples=5")
+    result.assert_outcomes(passed=4)
+    result.stdout.re_match_lines(
+        [r"^gate: 4 passed; \d+ layouts tried", r"^rules: the layouts tell \d+ of \d+ mutated"]
+    )
+
+
+def test_gold_deck_that_misses_a_label_fails_its_gate_and_judges_nobody(pytester: pytest.Pytester, rules: Path) -> None:
+    text = RULES.replace("met1.width(0.14.um)", "met1.width(0.13.um)")
+    rules.write_text(text, encoding="utf-8")
+    result = run(pytester, "--agent=right", "-k", "m1_width")
+    result.assert_outcomes(failed=2, errors=1)
+    (record,) = records(pytester).values()
+    assert record["outcome"] == "error"
+    assert "may not judge" in record["reason"]
+    assert "gold deck missed violations" in record["reason"]
+    picture = re.search(r"picture: (\S+\.png)", result.stdout.str())
+    assert picture is not None
+    assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_layouts_that_tell_no_mutant_are_a_failure_of_the_rule(pytester: pytest.Pytester, rules: Path) -> None:
+    rules.write_text(
+        """
+[[rule]]
+id = "anything"
+text = "met1 is at least 0.14 µm wide."
+layers = { met1 = "68/20" }
+pass = ["met1 0 0 9 9", "met1 0 0 8 8"]
+gold = 'met1.width(0.14.um).output("anything") if false'
+""",
+        encoding="utf-8",
+    )
+    result = run(pytester, "-k", "rejects")
+    result.assert_outcomes(failed=1)
+    assert re.search(r"none of \d+ mutated gold decks is told", result.stdout.str())
+
+
+def test_wrong_deck_fails_with_the_layouts_and_a_picture(pytester: pytest.Pytester, rules: Path) -> None:
+    result = run(pytester, "--agent=wrong", "-m", "solve", "-k", "m1_width")
+    result.assert_outcomes(failed=1)
+    (record,) = records(pytester).values()
+    assert (record["outcome"], record["success"], record["error"]) == ("failed", False, False)
+    assert 0 < record["f1"] < 1
+    assert {name for one in record["wrong"] for name in one["false"]} == {"m1_width"}
+    folder = pytester.path / ".iclayout" / "results" / "suite" / "m1_width"
+    assert (folder / record["deck"]).read_text().count("0.15") == 1
+    assert (folder / record["picture"]).read_bytes().startswith(b"\x89PNG")
+    assert "false: m1_width" in result.stdout.str()
+
+
+CRASH = """
+[[rule]]
+id = "m1_width"
+text = "met1 is at least 0.14 µm wide."
+layers = { met1 = "68/20" }
+pass = ["met1 0 0 20 20", "met1 0 0 0.14 5"]
+fail = ["met1 0 0 0.139 5"]
+gold = 'met1.width(0.14.um).output("m1_width")'
+"""
+
+
+@pytest.mark.parametrize(("options", "outcome"), [((), "failed"), (("--lenient-crash",), "passed")])
+def test_deck_that_crashes_on_a_clean_layout_is_in_error_unless_read_leniently(
+    pytester: pytest.Pytester, rules: Path, options: tuple[str, ...], outcome: str
+) -> None:
+    rules.write_text(CRASH, encoding="utf-8")
+    run(pytester, "--agent=crashes_on_wide", "-m", "solve", *options)
+    (record,) = records(pytester).values()
+    assert (record["outcome"], record["error"]) == (outcome, True)
+    assert record["reading"] == ("lenient" if options else "strict")
+
+
+def test_agent_hears_nothing_by_default_and_with_compile_only_whether_its_deck_runs(
+    pytester: pytest.Pytester, rules: Path
+) -> None:
+    run(pytester, "--agent=typing_error_first", "-m", "solve", "-k", "m1_width").assert_outcomes(failed=1)
+    (record,) = records(pytester).values()
+    assert (record["iterations"], record["error"]) == (1, True)
+    result = run(
+        pytester, "--agent=typing_error_first", "--agent=told", "-m", "solve", "-k", "m1_width", "-s",
+        "--rule-feedback=compile",
+    )  # fmt: skip
+    result.assert_outcomes(passed=2)
+    assert {one["iterations"] for one in records(pytester).values()} == {2}
+    result.stdout.re_match_lines([r".*TOLD 1 None", r".*TOLD 2 ERROR: .*undefined method [`']widht'"])
+    assert "pass/" not in result.stdout.str().partition("TOLD 2")[2].splitlines()[0]
+
+
+def test_agents_that_crash_give_up_or_only_draw_are_told_apart(pytester: pytest.Pytester, rules: Path) -> None:
+    names = ("raises", "gives_up", "draws")
+    result = run(pytester, *(f"--agent={name}" for name in names), "-m", "solve", "-k", "m1_width")
+    result.assert_outcomes(errors=1, failed=1, skipped=1)
+    found = {name.partition("/")[2]: (one["outcome"], one["reason"]) for name, one in records(pytester).items()}
+    assert found["raises"] == ("error", "ConnectionError: the model's server is down")
+    assert found["gives_up"] == ("failed", "the agent handed in no deck")
+    assert found["draws"][0] == "not_run"
+
+
+def test_without_an_application_nothing_is_judged_and_the_run_says_so(
+    pytester: pytest.Pytester, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(pytester.mkdir("empty")))
+    result = run(pytester, "--agent=right", "-k", "m1_width", "-rs")
+    result.assert_outcomes(skipped=3)
+    assert result.ret == 10
+    (record,) = records(pytester).values()
+    assert record["outcome"] == "not_run"
+    assert "apt-get install klayout" in record["reason"]
+
+
+def test_workers_leave_the_same_records(pytester: pytest.Pytester, rules: Path) -> None:
+    pytest.importorskip("xdist")
+    changing = {"started_at", "wall_ms", "run_id", "picture", "deck"}
+    found = []
+    for options in ((), ("-n2",)):
+        run(pytester, "--agent=right", "--agent=wrong", "-m", "solve", *options)
+        found.append(
+            {
+                name: {key: value for key, value in one.items() if key not in changing}
+                for name, one in records(pytester).items()
+            }
+        )
+    assert found[0] == found[1]
+    assert len(found[0]) == 4
+
+
+def test_rule_whose_worker_dies_is_an_error_with_a_record(pytester: pytest.Pytester, rules: Path) -> None:
+    pytest.importorskip("xdist")
+    result = run(pytester, "--agent=killed", "--agent=right", "-m", "solve", "-k", "m1_width", "-n2")
+    result.assert_outcomes(passed=1, errors=1)
+    found = records(pytester)
+    assert (found["m1_width/killed"]["outcome"], found["m1_width/killed"]["work"]) == ("error", "rule")
+    assert found["m1_width/right"]["outcome"] == "passed"
+
+
+def test_results_verb_shows_rules(pytester: pytest.Pytester, rules: Path) -> None:
+    run(pytester, "--agent=wrong", "--agent=right", "-m", "solve", "-k", "m1_width")
+    table = pytester.run(ICLAYOUT, "results")
+    table.stdout.re_match_lines([r"^right +suite +m1_width +passed", r"^wrong +suite +m1_width +failed"])
+    whole = pytester.run(ICLAYOUT, "results", "--task", "m1_width")
+    whole.stdout.re_match_lines([r"^m1_width: F1 1\.000", r"^m1_width: F1 0\.\d+"])
+
+
+def test_two_rules_of_one_id_are_an_error_of_the_second_file(pytester: pytest.Pytester, rules: Path) -> None:
+    (rules.parent / "other.toml").write_text(RULES, encoding="utf-8")
+    result = run(pytester, "-m", "gate", "--collect-only", "-q")
+    assert re.search(r"other\.toml: rule m1_width: \S+metals\.toml has a rule of that id already", result.stdout.str())
+
+
+def test_one_application_serves_the_run_and_is_gone_after_it(pytester: pytest.Pytester, rules: Path) -> None:
+    run(pytester, "--agent=oracle").assert_outcomes(passed=6)
+    scripts = {str(engine.server_script()) for engine in find_engines()}
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if any(s in _text(path) for s in scripts)]
+    mine = [path for path in left if str(pytester.path) in _text(path.parent / "environ")]
+    assert mine == []
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
