@@ -33,13 +33,15 @@ class ServerError(RuntimeError):
 class JobResult(BaseModel):
     """How a child ended.
 
-    ``runs`` has the exit status that the child reported for each of its runs, as far as it came; ``exit`` its own
+    ``begun`` tells whether it came to run what it was given; before that the trouble is the machine's: a folder that is
+    gone, a policy that cannot be entered.  ``runs`` has the exit status that the child reported for each of its runs, as far as it came; ``exit`` its own
     exit status, or ``signal`` what killed it; ``ended_for`` why the server killed it: ``time``, ``disk``, or
     ``server`` when the server itself died (twice, the second time with this job alone).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+    begun: bool = False
     runs: tuple[int | None, ...] = ()
     exit: int | None = None
     signal: int | None = None

@@ -122,6 +122,7 @@ class _Server:
                 os.dup2(source, target)
             os.chdir(job["folder"])
             enter(job["policy"], self.pid)
+            os.write(pipe, b"{}\n")  # begun: from here on, what happens is the script's
             code = _run(job["script"], job.get("arguments", []))
             os.write(pipe, (json.dumps({"code": code}) + "\n").encode())
             os._exit(code & 255)
@@ -138,10 +139,12 @@ class _Server:
         del self.running[child.pipe]
         os.close(child.pipe)
         self._end_orphans()
+        said = child.said.splitlines()
         self._say(
             {
                 "id": child.job["id"],
-                "runs": [_code(line) for line in child.said.splitlines()],
+                "begun": bool(said),
+                "runs": [_code(line) for line in said[1:]],
                 "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
                 "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
                 "ended_for": child.ended_for,

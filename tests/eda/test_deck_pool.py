@@ -18,7 +18,7 @@ from pytest_iclayout.drc.decks.execution import Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.drc.report import read_report
-from pytest_iclayout.sandbox.policy import Limits
+from pytest_iclayout.sandbox.policy import Limits, Policy
 
 pytestmark = pytest.mark.eda
 
@@ -79,6 +79,37 @@ def test_what_did_not_run_to_its_end_says_nothing_of_the_layout(code: str, statu
         (found,) = run_all(pool, Deck.of_text(HEAD + code), [bars(200)])
     assert (found.status, found.items, found.ok) == (status, {}, False)
     assert reason in found.reason
+
+
+def test_a_job_that_could_not_begin_is_the_machines_fault(pool: DeckPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Policy.job_folder
+
+    def gone(self: Policy, path: Path) -> Policy:
+        policy = make(self, path)
+        path.rmdir()
+        return policy
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Policy, "job_folder", gone)
+        (found,) = run_all(pool, WIDTH, [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, True)
+    assert "could not begin" in found.reason
+
+
+def test_a_deck_that_ends_as_a_job_that_could_not_begin_is_at_fault_itself(pool: DeckPool) -> None:
+    (found,) = run_all(pool, Deck.of_text(HEAD + "exit!(125)"), [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, False)
+
+
+def test_a_folder_that_somebody_removes_meanwhile_is_not_a_missing_report(pool: DeckPool) -> None:
+    (running,) = pool.run(Deck.of_text(HEAD + "sleep 1"), [bars(200)])
+    jobs = pool._folder.path / "jobs"
+    deadline = time.monotonic() + 10
+    while not (folders := list(jobs.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    shutil.rmtree(folders[0])
+    found = running.result()
+    assert (found.status, found.infrastructure) == (Status.ERROR, True)
 
 
 def test_a_partial_report_of_a_failed_deck_is_not_read(pool: DeckPool) -> None:

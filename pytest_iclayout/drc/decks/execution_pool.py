@@ -199,7 +199,8 @@ class ExecutionPool:
         for number, (run, output) in enumerate(zip(runs, outputs, strict=True)):
             try:
                 execution = self._executed(result, number, runs, output, log, run.keep)
-                if self._store is not None and execution.status in (Status.OK, Status.ERROR) and not result.ended_for:
+                known = execution.status in (Status.OK, Status.ERROR) and not execution.infrastructure
+                if self._store is not None and known and not result.ended_for:
                     self._store.put(run.key, execution)
             except Exception as error:  # the callback's caller would swallow it, and the future never be done
                 execution = self._failed(f"{type(error).__name__}: {error}")
@@ -209,6 +210,10 @@ class ExecutionPool:
     def _executed(
         self, result: JobResult, number: int, runs: Sequence[_Run], output: Path, log: str, keep: Path | None
     ) -> Execution:
+        if not result.begun and result.ended_for != "server":
+            return self._failed(f"the job could not begin: {' '.join(log.split())[-500:] or 'it said nothing'}")
+        if not output.parent.is_dir():
+            return self._failed("the job's folder is gone: something else removed it")
         status, reason, items = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
         reason = reason.replace(str(runs[number].layout), "the layout")
         if keep is not None and status is Status.OK:

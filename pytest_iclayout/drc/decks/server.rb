@@ -126,6 +126,7 @@ def work(job, pipe)
   STDOUT.sync = STDERR.sync = true
   Dir.chdir(job['folder'])
   Policy.enter(job['policy'], PRCTL)
+  pipe.syswrite("{}\n") # begun: from here on, what happens is the deck's
   code = 1
   job['runs'].each do |layout, report|
     $input = layout
@@ -178,8 +179,9 @@ def reap(child)
   child.pipe.close
   end_orphans
   cpu = after.cutime + after.cstime - before.cutime - before.cstime
-  runs = child.said.each_line.map { |line| JSON.parse(line)['code'] rescue nil }
-  answer = { id: child.job['id'], runs: runs, exit: status.exitstatus, signal: status.termsig,
+  begun, *runs = child.said.each_line.map { |line| JSON.parse(line) rescue {} }
+  runs.map! { |run| run['code'] }
+  answer = { id: child.job['id'], begun: !begun.nil?, runs: runs, exit: status.exitstatus, signal: status.termsig,
              ended_for: child.ended_for, wall_s: now - child.begun, cpu_s: cpu }
   DONE.syswrite(answer.to_json + "\n")
   true
