@@ -76,9 +76,12 @@ def _extension(layer: str, other: str, value: str, outside_is_error: bool) -> _R
         f"straight = meeting.edges.enclosing(crossings, {value}, projection)",
         f"near = meeting.edges.enclosing(crossings, {value})",
         "ways = (near.polygons & meeting).interacting(near.first_edges).interacting(near.second_edges)",
+        "# From corner to corner the way is a line: it is given the breadth of a few database units.",
+        "lines = near.polygons(1.dbu).inside(meeting.sized(2.dbu))",
+        "touching = near.first_edges.interacting(near.second_edges)",
     ]
     if not outside_is_error:
-        return _Reported(["straight", "ways"], lines)
+        return _Reported(["straight", "ways", "lines", "touching"], lines)
     lines += [
         f"gates = meeting & {other}",
         "# A line that passes through crosses twice; one that ends within turns inside of the gate.",
@@ -88,7 +91,7 @@ def _extension(layer: str, other: str, value: str, outside_is_error: bool) -> _R
         "returns = undecided.corners(1.0 .. 180.0, as_dots).not_interacting(crossings)",
         "ends = undecided.interacting(turns).not_interacting(returns) + undecided.interacting(turns, 2)",
     ]
-    return _Reported(["straight", "ways", "ends"], lines)
+    return _Reported(["straight", "ways", "lines", "touching", "ends"], lines)
 
 
 def _expression(expression: LayerExpression, variables: Mapping[str, str]) -> str:
