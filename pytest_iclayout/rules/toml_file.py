@@ -29,7 +29,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _StructureSpec(_Frozen):
+class StructureSpec(_Frozen):
     """``value`` is in µm, in µm² for areas."""
 
     kind: RuleKind
@@ -62,7 +62,7 @@ class _StructureSpec(_Frozen):
 class _CategorySpec(_Frozen):
     name: str = Field(pattern=_NAME)
     text: str = Field(min_length=1)
-    structure: _StructureSpec | None = None
+    structure: StructureSpec | None = None
 
 
 class _LayoutSpec(_Frozen):
@@ -72,13 +72,13 @@ class _LayoutSpec(_Frozen):
     shapes: str
 
 
-class _RuleSpec(_Frozen):
+class RuleSpec(_Frozen):
     id: str = Field(pattern=_ID)
     title: str = ""
     text: str = Field(min_length=1)
     layers: dict[str, LayerRef]
     categories: tuple[_CategorySpec, ...] = ()
-    structure: _StructureSpec | None = None
+    structure: StructureSpec | None = None
     """Of a rule with one category, which then need not be listed: it is named by the id."""
     gold: str = Field(min_length=1)
     base: str = ""
@@ -115,7 +115,7 @@ class _RuleSpec(_Frozen):
         return filled
 
     @model_validator(mode="after")
-    def _names_known(self) -> _RuleSpec:
+    def _names_known(self) -> RuleSpec:
         if self.structure is not None:
             raise ValueError("structure: is for rules without categories; give each category its own")
         names = [one.name for one in self.categories]
@@ -138,7 +138,7 @@ class RuleFileSpec(_Frozen):
     group: str = ""
     technology: str | None = None
     dbu_um: float = Field(default=0.001, gt=0)
-    rules: tuple[_RuleSpec, ...] = Field(alias="rule", min_length=1)
+    rules: tuple[RuleSpec, ...] = Field(alias="rule", min_length=1)
 
 
 def load_rule_file(path: Path, suite: str = "", suite_version: str = "") -> tuple[Rule, ...]:
@@ -199,7 +199,7 @@ def _with_ids(message: str, data: dict[str, Any]) -> str:
     return re.sub(r"\brule\.(\d+)", name, message)
 
 
-def _rule(spec: _RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_version: str) -> Rule:
+def _rule(spec: RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_version: str) -> Rule:
     structures: dict[str, Structure] = {}
     for category in spec.categories:
         if category.structure is not None:
@@ -234,7 +234,7 @@ def _rule(spec: _RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_ver
 
 
 def _layouts(
-    spec: _RuleSpec, file: RuleFileSpec, structures: Mapping[str, Structure], path: Path
+    spec: RuleSpec, file: RuleFileSpec, structures: Mapping[str, Structure], path: Path
 ) -> tuple[LabelledLayout, ...]:
     listed = [
         *((frozenset[str](), shapes) for shapes in spec.passing),
@@ -259,7 +259,7 @@ def _layouts(
     return tuple(found)
 
 
-def _require_that_no_other_is_measured(category: str, spec: _RuleSpec) -> None:
+def _require_that_no_other_is_measured(category: str, spec: RuleSpec) -> None:
     """Layouts made from the structure of one category must not break another one."""
     drawn = {
         one.name: {spec.layers[name] for name in one.structure.layer_names} if one.structure else None

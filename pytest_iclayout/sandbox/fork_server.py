@@ -33,10 +33,11 @@ class ServerError(RuntimeError):
 class JobResult(BaseModel):
     """How a child ended.
 
-    ``begun`` tells whether it came to run what it was given; before that the trouble is the machine's: a folder that is
-    gone, a policy that cannot be entered.  ``runs`` has the exit status that the child reported for each of its runs, as far as it came; ``exit`` its own
-    exit status, or ``signal`` what killed it; ``ended_for`` why the server killed it: ``time``, ``disk``, or
-    ``server`` when the server itself died (twice, the second time with this job alone).
+    ``begun`` tells whether it came to run what it was given; before that the trouble is the machine's: a folder that
+    is gone, a policy that cannot be entered.  ``runs`` has the exit status that the child reported for each of its
+    runs, as far as it came; ``exit`` its own exit status, or ``signal`` what killed it; ``ended_for`` why the server
+    killed it: ``time``, ``disk``, or ``server`` when the server itself died (twice, the second time with this job
+    alone).
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

@@ -28,6 +28,7 @@ from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Te
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.rules.deck_edits import MutantKind
 from pytest_iclayout.rules.prompt import RuleContext
+from pytest_iclayout.rules.toml_file import RuleFileSpec, RuleSpec, StructureSpec
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.generators.registry import GENERATORS
@@ -128,6 +129,11 @@ def keys(model: type[BaseModel]) -> set[str]:
     return set(model.model_fields)
 
 
+def written_keys(model: type[BaseModel]) -> set[str]:
+    """As they stand in a file."""
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
 SURFACES = {
     "options": ("running.md", "Options", added_options()),
     "ini values": ("running.md", "Ini values", added_ini_values()),
@@ -169,6 +175,8 @@ SURFACES = {
     "intent": ("tasks.md", "Intent", keys(Intent) | keys(IntentNet) | keys(Terminal) | keys(ForbiddenPair)),
     "parameters": ("tasks.md", "Parameters", keys(Span) | keys(Choice) | {CONDITIONS}),
     "manifest": ("tasks.md", "Manifest", keys(Manifest)),
+    "files of rules": ("rules.md", "Rules in TOML", written_keys(RuleFileSpec) | written_keys(RuleSpec)),
+    "structure": ("rules.md", "Layouts from a structure", keys(StructureSpec)),
     "execution": ("drc.md", "Executions", keys(Execution) | {"layout"}),
     "lock": ("suite.md", "Digests", keys(Lock)),
     "mutants of decks": ("rules.md", "How good are the layouts", values(MutantKind)),
