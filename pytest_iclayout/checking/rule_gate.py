@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 
 from pytest_iclayout.checking.gate import GateSettings
 from pytest_iclayout.drc.decks.deck import Deck
@@ -12,10 +13,13 @@ from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.rules.agreement import disagreement
 from pytest_iclayout.rules.deck_edits import MutantKind
 from pytest_iclayout.rules.evaluate import RuleVerdict, evaluate
-from pytest_iclayout.rules.mutants import MOST_MUTANTS, MutantKeyError, MutationReport, mutants_to_try, mutation_report
+from pytest_iclayout.rules.mutants import MOST_MUTANTS, Mutant, MutantKeyError, MutationReport, mutants_to_try
 from pytest_iclayout.rules.published import check_layouts
 from pytest_iclayout.rules.random_layouts import labelled_layouts
 from pytest_iclayout.rules.rule import LabelledLayout, Rule
+
+_PORTIONS = (4, 12)
+"""Mutants are run on so many layouts first, and those that are left on more."""
 
 
 class RuleGateFailure(Exception):
@@ -91,21 +95,43 @@ def check_rejects(rule: Rule, pool: DeckPool, most: int = MOST_MUTANTS) -> Mutat
         mutants = mutants_to_try(rule, most)
     except MutantKeyError as error:
         raise RuleGateFailure(f"equivalent: {error}") from error
-    gold = evaluate(rule, _gold(rule, pool).executions)
-    layouts = [one.gds() for one in rule.layouts]
-    # All are queued before the first is waited for.
-    running = [pool.run(Deck.of_text(one.text, f"{rule.id}.drc"), layouts, batch=True) for one in mutants]
-    executions = [_checked(future.result() for future in futures) for futures in running]
-    report = mutation_report(rule, gold, list(zip(mutants, executions, strict=True)))
+    survivors = _survivors(rule, mutants, pool)
     # A deck that crashes is told by any layout with a shape.
-    faults = {one.key for one in mutants if one.kind is not MutantKind.CRASH}
-    if faults and faults == {one.key for one in report.survivors if one.kind is not MutantKind.CRASH}:
-        raise RuleGateFailure(f"none of {len(faults)} mutated gold decks is told by the {len(layouts)} layouts")
-    return report
+    faults, left = (sum(one.kind is not MutantKind.CRASH for one in some) for some in (mutants, survivors))
+    if faults and faults == left:
+        raise RuleGateFailure(f"none of {faults} mutated gold decks is told by the {len(rule.layouts)} layouts")
+    return MutationReport(
+        rule=rule.id,
+        killed=len(mutants) - len(survivors),
+        survivors=tuple(survivors),
+        equivalent=len(rule.equivalent),
+    )
+
+
+def _survivors(rule: Rule, mutants: Sequence[Mutant], pool: DeckPool) -> Sequence[Mutant]:
+    """The mutants that meet every label: run on a few layouts first, which tell most of them."""
+    left = mutants
+    for layouts in _portions(rule.layouts):
+        part = replace(rule, layouts=layouts)
+        data = [one.gds() for one in layouts]
+        # All are queued before the first is waited for.
+        running = [pool.run(Deck.of_text(one.text, f"{rule.id}.drc"), data, batch=True) for one in left]
+        verdicts = [evaluate(part, _checked(future.result() for future in futures)) for futures in running]
+        left = [one for one, verdict in zip(left, verdicts, strict=True) if verdict.success]
+    return left
+
+
+def _portions(layouts: Sequence[LabelledLayout]) -> Iterator[Sequence[LabelledLayout]]:
+    """Some layouts of both labels, then more, then all others."""
+    clean, violating = ([one for one in layouts if bool(one.violates) is which] for which in (False, True))
+    mixed = [one for pair in zip_longest(violating, clean) for one in pair if one is not None]
+    for start, end in pairwise((0, *_PORTIONS, len(mixed))):
+        if mixed[start:end]:
+            yield mixed[start:end]
 
 
 def _gold(rule: Rule, pool: DeckPool) -> _Tried:
-    """One child a layout, as an agent's deck is run.  Raises RuleGateError."""
+    """Raises RuleGateError."""
     if id(rule) not in _tried:
         deck = rule.gold_deck()
         executions = () if deck is None else tuple(_run(deck, rule.layouts, pool))
@@ -142,7 +168,7 @@ def _random_layouts_agree(rule: Rule, category: str, deck: Deck, pool: DeckPool,
 
 
 def _run(deck: Deck, layouts: Sequence[LabelledLayout], pool: DeckPool) -> list[Execution]:
-    return _checked(run_all(pool, deck, [one.gds() for one in layouts]))
+    return _checked(run_all(pool, deck, [one.gds() for one in layouts], batch=True))
 
 
 def _checked(executions: Iterable[Execution]) -> list[Execution]:

@@ -8,10 +8,8 @@ from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_iclayout.drc.decks.execution import Execution
 from pytest_iclayout.rules import ruby
 from pytest_iclayout.rules.deck_edits import MutantKind, edits
-from pytest_iclayout.rules.evaluate import Reading, RuleVerdict, evaluate
 from pytest_iclayout.rules.rule import Rule
 
 MOST_MUTANTS = 24
@@ -134,23 +132,3 @@ def mutants_to_try(rule: Rule, most: int = MOST_MUTANTS) -> list[Mutant]:
     mutants = mutants_of(gold.files[gold.name].decode("utf-8", "replace"), rule.dbu_um)
     check_keys(rule.equivalent, mutants)
     return chosen([one for one in mutants if one.key not in rule.equivalent], most)
-
-
-def kills(rule: Rule, gold: RuleVerdict, executions: Sequence[Execution]) -> bool:
-    """Whether the rule's layouts tell a mutant, of which there is an execution for each, from the gold deck.
-
-    Raises ValueError where the gold deck itself is judged wrong: then every deck would be "killed".
-    """
-    if gold.reading is not Reading.STRICT or not gold.success:
-        raise ValueError(f"{rule.id}: mutants say nothing while the gold deck is wrong: {gold.summary()}")
-    return not evaluate(rule, executions, Reading.STRICT).success
-
-
-def mutation_report(
-    rule: Rule, gold: RuleVerdict, tried: Sequence[tuple[Mutant, Sequence[Execution]]]
-) -> MutationReport:
-    """``gold`` is the strict verdict on the gold deck. Raises ValueError as :func:`kills`."""
-    survivors = tuple(mutant for mutant, executions in tried if not kills(rule, gold, executions))
-    return MutationReport(
-        rule=rule.id, killed=len(tried) - len(survivors), survivors=survivors, equivalent=len(rule.equivalent)
-    )

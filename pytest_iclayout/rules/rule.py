@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import overload
 
 from pydantic import BaseModel, ConfigDict
 
@@ -53,6 +54,29 @@ class LabelledLayout:
             raise RuleError(f"{self.source}: cannot be read: {error.strerror}") from error
 
 
+class LayoutsOnDemand(Sequence[LabelledLayout]):
+    """Those that are ``listed`` and then those that ``make`` gives, which is asked when the first of all is needed: to
+    collect a suite takes none of them.  Raises RuleError then, as ``make`` does."""
+
+    def __init__(self, listed: Iterable[LabelledLayout], make: Callable[[], Iterable[LabelledLayout]]) -> None:
+        self._listed = tuple(listed)
+        self._make = make
+
+    @cached_property
+    def _all(self) -> tuple[LabelledLayout, ...]:
+        return (*self._listed, *self._make())
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, index: int) -> LabelledLayout: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[LabelledLayout, ...]: ...
+    def __getitem__(self, index: int | slice) -> LabelledLayout | tuple[LabelledLayout, ...]:
+        return self._all[index]
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule as loaded, whatever it was loaded from.
@@ -67,7 +91,7 @@ class Rule:
     text: str
     layers: Mapping[str, Layer]
     categories: tuple[RuleCategory, ...]
-    layouts: tuple[LabelledLayout, ...]
+    layouts: Sequence[LabelledLayout]
     path: Path
     gold: str | Path | None = None
     structures: Mapping[str, Structure] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_iclayout.rules.boundary import boundary_layouts
-from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory, RuleError
+from pytest_iclayout.rules.rule import LabelledLayout, LayoutsOnDemand, Rule, RuleCategory, RuleError
 from pytest_iclayout.rules.shape_list import ShapeList, ShapeListError
 from pytest_iclayout.rules.structure import LayerExpression, Structure
 from pytest_iclayout.technology import toml
@@ -235,7 +235,8 @@ def _rule(spec: RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_vers
 
 def _layouts(
     spec: RuleSpec, file: RuleFileSpec, structures: Mapping[str, Structure], path: Path
-) -> tuple[LabelledLayout, ...]:
+) -> Sequence[LabelledLayout]:
+    """The listed ones are drawn once, as their text may be wrong; those of a structure when they are needed."""
     listed = [
         *((frozenset[str](), shapes) for shapes in spec.passing),
         *((frozenset((name,)), shapes) for name, several in spec.failing.items() for shapes in several),
@@ -250,13 +251,20 @@ def _layouts(
         except ShapeListError as error:
             raise RuleError(f"{path}: rule {spec.id}: layout {number}: {error}") from error
         found.append(LabelledLayout(name, violates, source))
-    try:
+
+    def made() -> Iterator[LabelledLayout]:
         for category, structure in structures.items():
+            try:
+                yield from boundary_layouts(category, structure, spec.layers, file.dbu_um)
+            except RuleError as error:
+                raise RuleError(f"{path}: rule {spec.id}: structure: {error}") from error
+
+    try:
+        for category in structures:
             _require_that_no_other_is_measured(category, spec)
-            found += boundary_layouts(category, structure, spec.layers, file.dbu_um)
     except RuleError as error:
         raise RuleError(f"{path}: rule {spec.id}: structure: {error}") from error
-    return tuple(found)
+    return LayoutsOnDemand(found, made) if structures else tuple(found)
 
 
 def _require_that_no_other_is_measured(category: str, spec: RuleSpec) -> None:
@@ -277,7 +285,7 @@ def _require_that_no_other_is_measured(category: str, spec: RuleSpec) -> None:
 
 def gold_text(body: str, title: str, layers: Mapping[str, Layer]) -> str:
     """A whole deck; one that does not name its source gets the lines that all decks begin with."""
-    if re.search(r"^\s*source\b", body, re.MULTILINE):
+    if re.search(r"^\s*source\b(?!\s*=)", body, re.MULTILINE):
         return body
     inputs = "".join(f"{name} = input({pair.layer}, {pair.datatype})\n" for name, pair in layers.items())
     return f'source($input)\nreport("{title}", $output)\n{inputs}{body.strip()}\n'

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.pool import DeckPool, run_all
+from pytest_iclayout.checking.rule_gate import check_rejects
+from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.rules.coverage import drc_language
 from pytest_iclayout.rules.deck_edits import MutantKind
-from pytest_iclayout.rules.evaluate import evaluate
-from pytest_iclayout.rules.mutants import MutationReport, mutants_of, mutants_to_try, mutation_report
+from pytest_iclayout.rules.mutants import mutants_of
 from pytest_iclayout.rules.rule import Rule
 from pytest_iclayout.rules.toml_file import load_rule_file
 from pytest_iclayout.technology import toml
@@ -56,24 +55,14 @@ def rule(folder: Path, passing: tuple[str, ...], failing: tuple[str, ...]) -> Ru
     return load_rule_file(path)[0]
 
 
-def tried(rule: Rule, pool: DeckPool) -> MutationReport:
-    layouts = [one.gds() for one in rule.layouts]
-    gold = rule.gold_deck()
-    assert gold is not None
-    verdict = evaluate(rule, run_all(pool, gold, layouts, batch=True))
-    mutants = mutants_to_try(rule)
-    runs = [(one, run_all(pool, Deck.of_text(one.text), layouts, batch=True)) for one in mutants]
-    return mutation_report(rule, verdict, runs)
-
-
 def test_layouts_far_from_the_value_leave_the_mutants_of_the_value(pool: DeckPool, tmp_path: Path) -> None:
-    report = tried(rule(tmp_path, CLEAR[:1], CLEAR[1:]), pool)
+    report = check_rejects(rule(tmp_path, CLEAR[:1], CLEAR[1:]), pool)
     assert [one.kind for one in report.survivors].count(MutantKind.NUMBER) == 2
 
 
 def test_layouts_at_the_value_kill_all_mutants_of_a_width(pool: DeckPool, tmp_path: Path) -> None:
     passing = (AT_THE_VALUE[0], TWO_CLOSE, NECKS[0])
-    report = tried(rule(tmp_path, passing, (AT_THE_VALUE[1], NECKS[1])), pool)
+    report = check_rejects(rule(tmp_path, passing, (AT_THE_VALUE[1], NECKS[1])), pool)
     assert [(one.key, one.description) for one in report.survivors] == []
     assert report.killed >= 10
 
@@ -99,7 +88,7 @@ def test_layouts_made_from_a_structure_kill_all_mutants(pool: DeckPool, tmp_path
     path = tmp_path / "declared.toml"
     path.write_text(DECLARED, encoding="utf-8")
     for one in load_rule_file(path):
-        assert [(mutant.key, mutant.description) for mutant in tried(one, pool).survivors] == []
+        assert [(mutant.key, mutant.description) for mutant in check_rejects(one, pool).survivors] == []
 
 
 COMPILES = """

@@ -9,18 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_iclayout.drc.decks.execution import Execution, Status
 from pytest_iclayout.rules import ruby
 from pytest_iclayout.rules.deck_edits import MutantKind
-from pytest_iclayout.rules.evaluate import evaluate
 from pytest_iclayout.rules.mutants import (
     MutantKeyError,
     check_keys,
     chosen,
-    kills,
     mutants_of,
     mutants_to_try,
-    mutation_report,
 )
 from pytest_iclayout.rules.rule import RuleError
 from pytest_iclayout.rules.toml_file import load_rule_file
@@ -288,33 +284,3 @@ def test_equivalent_mutants_of_a_rule_are_not_tried(tmp_path):
 def test_equivalent_key_that_names_no_mutant_is_an_error_of_the_file(tmp_path):
     with pytest.raises(RuleError, match=r"rules.toml: rule m1: equivalent: 'number:99:1:1' names no mutant"):
         rule(tmp_path, 'equivalent = ["number:99:1:1"]')
-
-
-def ran(*found: str) -> Execution:
-    return Execution(status=Status.OK, items=dict.fromkeys(found, 1))
-
-
-def test_a_mutant_is_killed_by_a_wrong_layout_another_category_or_a_crash(tmp_path):
-    one = rule(tmp_path)
-    gold = evaluate(one, [ran(), ran("m1")])
-    crashed = Execution(status=Status.ERROR, reason="raised")
-    assert not kills(one, gold, [ran(), ran("m1")])
-    assert kills(one, gold, [ran("m1"), ran("m1")])
-    assert kills(one, gold, [ran(), ran()])
-    assert kills(one, gold, [ran(), ran("m1", "other")])
-    assert kills(one, gold, [crashed, ran("m1")])
-
-
-def test_no_mutant_is_killed_by_layouts_that_the_gold_deck_does_not_meet(tmp_path):
-    one = rule(tmp_path)
-    with pytest.raises(ValueError, match="m1: mutants say nothing while the gold deck is wrong: missed violations"):
-        kills(one, evaluate(one, [ran(), ran()]), [ran(), ran()])
-
-
-def test_report_counts_killed_and_keeps_survivors(tmp_path):
-    one = rule(tmp_path)
-    first, second, third = mutants_to_try(one)[:3]
-    right, wrong = [ran(), ran("m1")], [ran(), ran()]
-    report = mutation_report(one, evaluate(one, right), [(first, wrong), (second, right), (third, wrong)])
-    assert (report.killed, report.tried, report.survivors) == (2, 3, (second,))
-    assert report.share == pytest.approx(2 / 3)

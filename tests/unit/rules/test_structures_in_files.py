@@ -72,4 +72,4 @@ def test_layouts_that_may_break_another_category_are_not_made(tmp_path, structur
 def test_structure_that_gives_no_layouts_names_the_file_and_the_rule(tmp_path):
     text = ONE.replace('layer = "m1", value', 'layer = "m1 - m1", value')
     with pytest.raises(RuleError, match=r"rules\.toml: rule m1\.w: structure: width of m1 - m1, value 140: no layouts"):
-        load(tmp_path, text)
+        len(load(tmp_path, text).layouts)
