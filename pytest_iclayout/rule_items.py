@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from pytest_iclayout import rule_warnings
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.fixtures import MUTANTS_PROPERTY, RuleRun, TrialError, TrialFailed, load_rule_instances
 from pytest_iclayout.options import agents, settings_key
@@ -39,6 +40,9 @@ class RuleFile(pytest.File):
             agents(self.config)
         except (RuleError, SuiteError, pytest.UsageError) as error:
             raise broken_file(self, str(error)) from error
+        idle = not agents(self.config)
+        for rule in rules:
+            rule_warnings.note(self.config, rule, idle=idle and rule.gold is None)
         if self.path.name == "spec.yaml":
             yield from _items(self, rules[0])
             return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_iclayout import rule_warnings
 from pytest_iclayout.fixtures import MUTANTS_PROPERTY, TRIAL_PROPERTY, TrialError
 from pytest_iclayout.options import settings_key
 from pytest_iclayout.trial.summary import RuleLine, TrialLine, reason_lines, rule_table, trial_table
@@ -58,8 +59,9 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
     tally = config.stash[tally_key]
     trials = list(_trials(tally))
     gates = _gate_counts(tally)
+    odd = [] if config.option.collectonly else list(rule_warnings.lines(config))
     if not trials and not gates:
-        _say_that_nothing_ran(reporter, config)
+        _say_that_nothing_ran(reporter, config, odd)
         return
     reporter.section("iclayout")
     if gates:
@@ -71,7 +73,7 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
         reporter.line(f"rules: the layouts tell {killed} of {mutants} mutated gold decks ({killed / mutants:.1%})")
     layout_trials = [one for one in trials if isinstance(one, TrialLine)]
     rule_trials = [one for one in trials if isinstance(one, RuleLine)]
-    for line in [*trial_table(layout_trials), *rule_table(rule_trials), *reason_lines(trials)]:
+    for line in [*odd, *trial_table(layout_trials), *rule_table(rule_trials), *reason_lines(trials)]:
         reporter.line(line)
     if config.stash.get(_infrastructure_key, False):
         reporter.line(f"exit code {EXIT_INFRASTRUCTURE}: nothing failed, but not every trial could be judged")
@@ -80,9 +82,13 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
         reporter.line(f"more: iclayout results {results}")
 
 
-def _say_that_nothing_ran(reporter: TerminalReporter, config: pytest.Config) -> None:
-    if config.stash[settings_key].agent_specs and not config.option.collectonly:
+def _say_that_nothing_ran(reporter: TerminalReporter, config: pytest.Config, odd: list[str]) -> None:
+    asked = config.stash[settings_key].agent_specs and not config.option.collectonly
+    if asked or odd:
         reporter.section("iclayout")
+    for line in odd:
+        reporter.line(line)
+    if asked:
         reporter.line("no task was run: none was collected, or all were deselected")
         reporter.line("the bundled suite: pytest --pyargs iclayout_tasks --agent=mock")
 
