@@ -22,6 +22,10 @@ _PORTIONS = (4, 12)
 """Mutants are run on so many layouts first, and those that are left on more."""
 
 
+_TOGETHER = 8
+"""Random layouts of one example."""
+
+
 class RuleGateFailure(Exception):
     """The rule may not judge decks; ``layout`` is one that shows why, where there is one."""
 
@@ -150,21 +154,32 @@ def _first_wrong(rule: Rule, verdict: RuleVerdict) -> LabelledLayout | None:
 
 
 def _random_layouts_agree(rule: Rule, category: str, deck: Deck, pool: DeckPool, key: str, gate: GateSettings) -> int:
+    """How many were tried.  A child of the pool takes several in turn."""
     from hypothesis import given
+    from hypothesis import strategies as st
 
+    several = min(gate.examples, _TOGETHER)
+    strategy = labelled_layouts(category, rule.structures[category], rule.layers, rule.dbu_um)
     seen = 0
 
-    @gate.hypothesis(f"{key}-{category}", gate.examples)
-    @given(labelled_layouts(category, rule.structures[category], rule.layers, rule.dbu_um))
-    def all_three_agree(layout: LabelledLayout) -> None:
+    @gate.hypothesis(f"{key}-{category}", -(-gate.examples // several))
+    @given(st.lists(strategy, min_size=several, max_size=several).map(_Several))
+    def all_three_agree(layouts: _Several) -> None:
         nonlocal seen
-        seen += 1
-        message = disagreement(rule, category, layout, _run(deck, [layout], pool)[0])
-        if message:
-            raise RuleGateFailure(message, layout)
+        seen += len(layouts)
+        for layout, execution in zip(layouts, _run(deck, layouts, pool), strict=True):
+            if message := disagreement(rule, category, layout, execution):
+                raise RuleGateFailure(message, layout)
 
     all_three_agree()
     return seen
+
+
+class _Several(list[LabelledLayout]):
+    """Hypothesis shows a failing example whole; the one layout that matters is in the failure."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} layouts>"
 
 
 def _run(deck: Deck, layouts: Sequence[LabelledLayout], pool: DeckPool) -> list[Execution]:

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import iclayout_tasks
 import pytest
 
 from pytest_iclayout.drc.decks.engines import find_engines
+from pytest_iclayout.rules.toml_file import load_rule_file
 
 pytestmark = pytest.mark.usefixtures("contained_klayout")
 
@@ -290,3 +292,22 @@ def _text(path: Path) -> str:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def test_built_in_agents_at_bundled_rules(pytester: pytest.Pytester) -> None:
+    """Of one file: oracle solves all of them, mock those that declare a structure, nop and random none."""
+    path = Path(iclayout_tasks.__path__[0]) / "rules" / "sky130_vias.toml"
+    agents = ("mock", "oracle", "nop", "random")
+    pytester.runpytest_subprocess(str(path), *(f"--agent={one}" for one in agents), "-m", "solve", timeout=300)
+    rules = load_rule_file(path)
+    found = {
+        (one["rule_id"], one["agent"]): one["outcome"]
+        for one in (json.loads(file.read_text(encoding="utf-8")) for file in pytester.path.rglob("results/**/*.json"))
+    }
+    declared = {rule.id for rule in rules if set(rule.structures) == set(rule.category_names)}
+    assert len(found) == len(agents) * len(rules)
+    assert 10 <= len(declared) < len(rules)
+    for rule in rules:
+        assert found[rule.id, "oracle"] == "passed"
+        assert found[rule.id, "mock"] == ("passed" if rule.id in declared else "failed"), rule.id
+        assert found[rule.id, "nop"] == found[rule.id, "random"] == "failed"

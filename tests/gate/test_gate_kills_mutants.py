@@ -59,7 +59,11 @@ def test_source_loaded_without_a_fault_is_the_checker() -> None:
 
 
 def test_intent_with_a_replaced_module_is_the_checker() -> None:
-    faultless = {(one.module, str(one.params), one.rule_set, one.start): one for one in MUTANTS if one.module}
+    faultless = {
+        (one.checker, one.module, str(one.params), one.rule_set, one.start, one.solution): one
+        for one in MUTANTS
+        if one.module
+    }
     for mutant in faultless.values():
         through_the_gate(oracle_of(mutant, load_mutant(replace(mutant, new=mutant.old))), mutant.checker)
 

@@ -30,7 +30,7 @@ VARIABLE = ("artifact_sha256", "engines", "run_id", "started_at", "wall_ms", "no
 OUTCOMES = {"mock": "passed", "oracle": "passed", "nop": "failed", "random": "failed"}
 """Of the built-in agents at every bundled task."""
 
-BUNDLED = ("--pyargs", "iclayout_tasks", "--gate-examples=1")
+BUNDLED = ("--pyargs", "iclayout_tasks", "--gate-examples=1", "-m", "not rule")
 
 
 @pytest.mark.one_python

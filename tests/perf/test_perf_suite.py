@@ -18,7 +18,7 @@ def run_suite(folder: Path) -> tuple[float, list[tuple[float, str]]]:
     """Seconds of the whole run, and of each item."""
     report = folder / "report.xml"
     begun = perf_counter()
-    command = ["pytest", "tasks", "--agent=mock", "--agent=oracle", "-q", "-n2", "-p", "no:cacheprovider"]
+    command = ["pytest", "tasks/layout", "--agent=mock", "--agent=oracle", "-q", "-n2", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, "-m", *command, f"--iclayout-results={folder / 'results'}", f"--junitxml={report}"],
         cwd=ROOT,
