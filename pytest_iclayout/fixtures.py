@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.oracle import Oracle
     from pytest_iclayout.drc.decks.pool import DeckPool
+    from pytest_iclayout.rules.evaluate import LayoutResult
     from pytest_iclayout.rules.rule import Rule
     from pytest_iclayout.session.session import LayoutSession
     from pytest_iclayout.suite.manifest import Suite
@@ -90,7 +91,7 @@ class RuleResult:
             return
         if record.outcome is OutcomeKind.NOT_RUN:
             pytest.skip(f"not run: {record.reason}")
-        wrong = [f"  {one}" for one in record.wrong[:_MOST_WRONG]]
+        wrong = [f"  {self._briefly(one)}" for one in record.wrong[:_MOST_WRONG]]
         if len(record.wrong) > _MOST_WRONG:
             wrong.append(f"  ... and {len(record.wrong) - _MOST_WRONG} more layouts")
         lines = [
@@ -104,6 +105,11 @@ class RuleResult:
         ]
         message = "\n".join(lines)
         raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
+
+    def _briefly(self, layout: LayoutResult) -> str:
+        """Without a reason that the first line gives already: a deck that does not run fails on each layout alike."""
+        told = layout.reason and f": {layout.reason};" in f"{self.record.reason};"
+        return f"{layout.layout}: {layout.status.value}" if told else str(layout)
 
 
 class RuleRun:

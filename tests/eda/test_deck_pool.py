@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,24 @@ def test_reasons_name_the_deck_and_no_place_of_ours(pool: DeckPool) -> None:
     (found,) = run_all(pool, Deck.of_text(HEAD + "nil.nothing", "mine.drc"), [bars(200)])
     assert "mine.drc" in found.reason
     assert "iclayout-pool" not in found.reason + found.log
+
+
+def test_reasons_name_the_line_and_no_address_which_would_differ_from_run_to_run(pool: DeckPool) -> None:
+    deck = Deck.of_text(HEAD + "def narrow(layer)\n  layer.widht(0.3)\nend\nnarrow(m1)\n")
+    reasons = {one.reason for one in run_all(pool, deck, [bars(200), bars(300), bars(400)])}
+    assert len(reasons) == 1
+    (reason,) = reasons
+    assert re.fullmatch(
+        r"ERROR: In deck\.drc: undefined method [`']widht' for .*DRC::DRCLayer>? "
+        r"\(Did you mean\? width\) \(at line 5\)",
+        reason,
+    )
+
+
+def test_an_exception_that_lies_about_its_place_is_an_error_all_the_same(pool: DeckPool) -> None:
+    deck = Deck.of_text(HEAD + 'class E < StandardError\n  def backtrace; raise "no"; end\nend\nraise E, "mine"\n')
+    (found,) = run_all(pool, deck, [bars(200)])
+    assert (found.status, found.reason) == (Status.ERROR, "ERROR: In deck.drc: mine")
 
 
 def test_a_text_that_is_not_utf_8_is_a_deck_like_another(pool: DeckPool) -> None:

@@ -205,9 +205,15 @@ def test_deck_that_crashes_on_a_clean_layout_is_in_error_unless_read_leniently(
 def test_agent_hears_nothing_by_default_and_with_compile_only_whether_its_deck_runs(
     pytester: pytest.Pytester, rules: Path
 ) -> None:
-    run(pytester, "--agent=typing_error_first", "-m", "solve", "-k", "m1_width").assert_outcomes(failed=1)
+    result = run(pytester, "--agent=typing_error_first", "-m", "solve", "-k", "m1_width")
+    result.assert_outcomes(failed=1)
     (record,) = records(pytester).values()
     assert (record["iterations"], record["error"]) == (1, True)
+    assert {one["reason"] for one in record["wrong"]} == {record["reason"].partition("layouts: ")[2]}
+    # The same reason for each layout is read once.
+    assert re.findall(r"^  \S+: error.*$", result.stdout.str(), re.MULTILINE) == [
+        f"  {one['layout']}: error" for one in record["wrong"][:5]
+    ]
     result = run(
         pytester, "--agent=typing_error_first", "--agent=told", "-m", "solve", "-k", "m1_width", "-s",
         "--rule-feedback=compile",

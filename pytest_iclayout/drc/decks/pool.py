@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,19 @@ class _Drc:
         return {"deck": str(script), "runs": [[str(layout), str(report)] for layout, report in runs]}
 
 
+_OBJECT = re.compile(r"#<(\w+(?:::\w+)*):0x[0-9a-f]+(?: (?:[^<>]|<[^<>]*>)*)?>")
+"""An object as Ruby shows it: the address is another in each run, and what is in it says nothing of the deck."""
+
+
 def _complaint(log: str) -> str:
-    """The last line that names an error, as the engine prints them."""
-    lines = [line.strip() for line in log.splitlines() if line.lstrip().startswith("ERROR:")]
-    return lines[-1] if lines else ""
+    """The last line that names an error, as the engine prints them, with Ruby's hint and the line of the deck."""
+    lines = [line.strip() for line in log.splitlines()]
+    last = max((number for number, line in enumerate(lines) if line.startswith("ERROR:")), default=None)
+    if last is None:
+        return ""
+    after = [line for line in lines[last + 1 :] if line.startswith(("at line ", "Did you mean?"))]
+    hints = "".join(f" ({' '.join(line.split())})" for line in after)
+    return _OBJECT.sub(r"#<\1>", lines[last][:2000])[:400] + hints
 
 
 def run_all(

@@ -34,6 +34,16 @@ class DRC::DRCExecutable
   rescue Exception => error
     $deck_error = error
     STDERR.syswrite("ERROR: #{error.class}: #{error.message.to_s[0, 2000]}\n") unless error.is_a?(StandardError)
+    line = line_in_deck(error)
+    STDERR.syswrite("at line #{line}\n") if line
+    nil
+  end
+
+  # Where in the deck itself, which the engine leaves out of its message.
+  def line_in_deck(error)
+    error.backtrace.each { |frame| return Regexp.last_match(1) if frame =~ %r{\A(?:.*/)?#{$deck_name}:(\d+)} }
+    nil
+  rescue Exception # the deck's own class of exceptions
     nil
   end
 end
@@ -132,6 +142,7 @@ def work(job, pipe)
     $input = layout
     $output = report
     $deck_error = nil
+    $deck_name = Regexp.escape(File.basename(job['deck']))
     code = RBA::Macro.new(job['deck']).run
     code = 1 if $deck_error
     pipe.syswrite({ code: code }.to_json + "\n")
