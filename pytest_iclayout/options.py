@@ -138,11 +138,6 @@ def add_options(parser: pytest.Parser) -> None:
         f"(default: the ini value iclayout_variant_seed, else {defaults.VARIANT_SEED})",
     )
     group.addoption(
-        "--unsafe-no-sandbox",
-        action="store_true",
-        help="run decks without containment where this machine has no means for it: only decks that you trust",
-    )
-    group.addoption(
         "--rule-feedback",
         choices=["none", "compile"],
         default="none",
@@ -161,6 +156,11 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="none|docs|FILE",
         help="documentation of the DRC language put in front of a rule's prompt. docs: what the installed KLayout "
         "carries; FILE: a text file of yours (default: none)",
+    )
+    group.addoption(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run decks without containment where this machine has no means for it: only decks that you trust",
     )
     parser.addini(
         "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""

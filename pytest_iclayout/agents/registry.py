@@ -62,5 +62,8 @@ class AgentRegistry:
         name, _, argument = spec.partition(":")
         if name not in self.factories:
             known = ", ".join(sorted(self.factories))
-            raise AgentNameError(f"{spec!r} is no agent; known are {known} (replay as replay:DIR)")
+            raise AgentNameError(
+                f"{spec!r} is no agent; known are {known} (replay as replay:DIR); those of a conftest.py are known "
+                "where that is the rootdir's or in a folder that pytest is given, others come with -p MODULE"
+            )
         return self.factories[name](argument)

@@ -10,7 +10,9 @@ import pytest
     [
         (
             "--agent=nosuch",
-            "--agent: 'nosuch' is no agent; known are mock, nop, oracle, random, replay (replay as replay:DIR)",
+            "--agent: 'nosuch' is no agent; known are mock, nop, oracle, random, replay (replay as replay:DIR); those "
+            "of a conftest.py are known where that is the rootdir's or in a folder that pytest is given, others come "
+            "with -p MODULE",
         ),
         ("--agent=", "--agent: '' is no agent; known are mock, nop, oracle, random, replay"),
         ("--agent=mock:arg", "--agent: agent mock takes no argument (given 'arg')"),
