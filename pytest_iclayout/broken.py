@@ -8,8 +8,8 @@ _broken_key = pytest.StashKey[set[str]]()
 _foreign_key = pytest.StashKey[bool]()
 
 
-def broken_file(node: pytest.File, message: str) -> pytest.Collector.CollectError:
-    """The error of a broken task file or manifest, to be raised by its collector."""
+def broken_file(node: pytest.Collector, message: str) -> pytest.Collector.CollectError:
+    """The error of a broken task file, manifest or file of labels, to be raised by its collector."""
     node.session.stash.setdefault(_broken_key, set()).add(node.nodeid)
     return node.CollectError(message)
 

@@ -25,6 +25,7 @@ MARKERS = (
     "gate: a task's oracle accepts its witness (accepts) and rejects its negatives (rejects); a rule's gold deck meets "
     "its labels (accepts) and its layouts tell mutated decks (rejects)",
     "rule: an item of a rule, for which a DRC deck is written",
+    "deck: an item of a --deck, which is judged by labelled layouts",
     "layout_task(path): the task file that the fixtures task, checker and agent_session of a test work on",
 )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_iclayout import broken, options, terminal, xdist
+from pytest_iclayout import broken, deck_options, options, terminal, xdist
 from pytest_iclayout.fixtures import agent_session, checker, deck_pool, highest_folder, layout_session, task
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = ["agent_session", "checker", "deck_pool", "layout_session", "task"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add_options(parser)
+    deck_options.add_options(parser)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -37,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(config.stash[terminal.tally_key], "iclayout-tally")
     if xdist.is_installed(config):
         config.pluginmanager.register(xdist.XdistHooks(config), "iclayout-xdist")
+    decks = deck_options.configure(config)
+    if decks is not None:
+        from pytest_iclayout import deck_items
+
+        deck_items.register(config, decks)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

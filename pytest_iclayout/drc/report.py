@@ -36,7 +36,10 @@ class PlaceUm(NamedTuple):
 
 
 class ReportItem(_Frozen):
-    """One marker: the cell it is in, the bounding box of its shapes, and its texts."""
+    """One marker: the cell it is in, the bounding box of its shapes in that cell's coordinates, and its texts.
+
+    :func:`~pytest_iclayout.drc.report_places.places_in_top` gives shapes in the top cell's.
+    """
 
     cell: str
     place_um: PlaceUm | None
@@ -115,7 +118,7 @@ def read_report(path: Path) -> Report:
     Raises ReportError for a file that is missing, cut off or something else: a report that cannot be
     read in full says nothing about its layout.
     """
-    report = _load(path)
+    report = load_database(path)
     items: dict[int, list[ReportItem]] = {}
     for item in report.each_item():
         items.setdefault(item.category_id(), []).append(_read_item(item, report))
@@ -129,16 +132,16 @@ def read_report(path: Path) -> Report:
                 description=category.description,
                 items=tuple(items.get(category.rdb_id(), ())),
             )
-            for name, category in _walk(report.each_category(), "")
+            for name, category in walk_categories(report.each_category())
         ),
     )
 
 
 def count_items(path: Path) -> dict[str, int]:
     """:attr:`Report.counts` of a report database, without its markers. Raises ReportError as :func:`read_report`."""
-    report = _load(path)
+    report = load_database(path)
     counts: dict[str, int] = {}
-    for name, category in _walk(report.each_category(), ""):
+    for name, category in walk_categories(report.each_category()):
         # A category's own count holds those of the categories within it.
         below = sum(one.num_items() for one in category.each_sub_category())
         counts[name] = counts.get(name, 0) + category.num_items() - below
@@ -155,7 +158,8 @@ def written_name(category: str) -> str:
     return str(report.create_category(category).path())
 
 
-def _load(path: Path) -> rdb.ReportDatabase:
+def load_database(path: Path) -> rdb.ReportDatabase:
+    """KLayout's own object. Raises ReportError as :func:`read_report`."""
     import klayout.rdb as rdb
 
     report = rdb.ReportDatabase("")
@@ -167,11 +171,12 @@ def _load(path: Path) -> rdb.ReportDatabase:
     return report
 
 
-def _walk(categories: Iterable[rdb.RdbCategory], prefix: str) -> Iterator[tuple[str, rdb.RdbCategory]]:
+def walk_categories(categories: Iterable[rdb.RdbCategory], prefix: str = "") -> Iterator[tuple[str, rdb.RdbCategory]]:
+    """With those within them, by their names joined with dots."""
     for category in categories:
         name = prefix + category.name()
         yield name, category
-        yield from _walk(category.each_sub_category(), f"{name}.")
+        yield from walk_categories(category.each_sub_category(), f"{name}.")
 
 
 def _read_item(item: rdb.RdbItem, report: rdb.ReportDatabase) -> ReportItem:

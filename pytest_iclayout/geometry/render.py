@@ -118,7 +118,8 @@ class _Drawn:
             color = 0xFF000000 | _UNDECLARED_COLOR
             return cls(info, f"{layer} (not in {technology.name})", color, color)
         color = 0xFF000000 | int(entry.color[:6], 16)
-        return cls(info, f"{entry.name} {layer}", color, _outline(color))
+        name = entry.name if entry.name == str(layer) else f"{entry.name} {layer}"
+        return cls(info, name, color, _outline(color))
 
 
 @dataclass(frozen=True)

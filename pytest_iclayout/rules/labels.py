@@ -30,7 +30,7 @@ def read_labels(data: bytes, place: str, files: Collection[str], prefixes: Seque
     Raises RuleError with place, line and column for what is not such a table, a file that is named twice or does not
     exist, and a layout without a row.
     """
-    rows = _rows(data, place)
+    rows = table_rows(data, place)
     if not rows:
         raise RuleError(f"{place}: empty; needs the header {_FILENAME},CATEGORY,...")
     line, header = rows[0]
@@ -73,8 +73,8 @@ def write_labels(categories: Sequence[str], violates: Mapping[str, Collection[st
     return out.getvalue()
 
 
-def _rows(data: bytes, place: str) -> list[tuple[int, list[str]]]:
-    """With their line numbers; blank lines are left out."""
+def table_rows(data: bytes, place: str) -> list[tuple[int, list[str]]]:
+    """The rows of a CSV table with their line numbers, blank ones left out. Raises RuleError with place and line."""
     try:
         table = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
         return [(table.line_num, row) for row in table if any(cell.strip() for cell in row)]

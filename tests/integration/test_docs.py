@@ -27,7 +27,7 @@ pytestmark = pytest.mark.one_python
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-NEED_THE_APPLICATION = {"agents.md", "drc.md", "fixtures.md", "rules.md"}
+NEED_THE_APPLICATION = {"agents.md", "deck-regression.md", "drc.md", "fixtures.md", "rules.md"}
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)")
 

@@ -17,7 +17,7 @@ from iclayout_checkers import CHECKERS
 from iclayout_checkers.labels import NetLabel
 from pydantic import BaseModel
 
-from pytest_iclayout import cli, hookspecs, options, plugin, terminal
+from pytest_iclayout import cli, deck_options, hookspecs, options, plugin, terminal
 from pytest_iclayout.agents.protocol import DeckProposal, DeckTurn, Feedback, Proposal, Turn
 from pytest_iclayout.agents.registry import BUILT_IN
 from pytest_iclayout.checking.registry import CheckerRegistry
@@ -28,6 +28,7 @@ from pytest_iclayout.geometry.intent import ForbiddenPair, Intent, IntentNet, Te
 from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.rules.deck_edits import MutantKind
 from pytest_iclayout.rules.prompt import RuleContext
+from pytest_iclayout.rules.regression import RuleStatus
 from pytest_iclayout.rules.toml_file import RuleFileSpec, RuleSpec, StructureSpec
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
@@ -84,6 +85,12 @@ def added_options() -> set[str]:
     return calls(parser.getgroup().addoption) | calls(parser.addoption)
 
 
+def added_deck_options() -> set[str]:
+    parser = MagicMock()
+    deck_options.add_options(parser)
+    return calls(parser.getgroup().addoption)
+
+
 def added_ini_values() -> set[str]:
     parser = MagicMock()
     options.add_options(parser)
@@ -136,6 +143,7 @@ def written_keys(model: type[BaseModel]) -> set[str]:
 
 SURFACES = {
     "options": ("running.md", "Options", added_options()),
+    "deck options": ("deck-regression.md", "Options", added_deck_options()),
     "ini values": ("running.md", "Ini values", added_ini_values()),
     "markers": ("running.md", "Markers", first_words(options.MARKERS)),
     "exit codes": ("running.md", "Exit codes", exit_codes()),
@@ -188,6 +196,11 @@ SURFACES = {
 def test_page_has_a_row_for_each_name_and_for_no_other(surface: str) -> None:
     page, heading, names = SURFACES[surface]
     assert set(rows(page, heading)) == names
+
+
+def test_page_explains_each_status_of_a_rule_of_a_deck() -> None:
+    shown = re.findall(r"^\| `([^`]+)` \|", section("deck-regression.md", "Statuses"), re.MULTILINE)
+    assert set(shown) == values(RuleStatus)
 
 
 @pytest.mark.parametrize("verb", verbs())

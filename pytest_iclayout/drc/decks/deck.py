@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*%include[ \t]+(.+?)[ \t\r]*$", re.MULTILINE)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TAKEN = ("input", "output", "deck_error", "deck_name", "child_begun")
+"""What the server sets for itself."""
 _MOST_FILES = 200
 _MOST_BYTES = 64 << 20
 """Of one file; the largest decks of foundries have some megabytes."""
@@ -20,12 +24,32 @@ class DeckError(ValueError):
 
 
 class Deck(BaseModel):
-    """``files`` are by their path relative to a common folder; the script is among them, as ``name``."""
+    """``files`` are by their path relative to a common folder; the script is among them, as ``name``.
+
+    ``variables`` are what ``klayout -rd NAME=VALUE`` sets, beside ``input`` and ``output``.  In a value ``{input}`` and
+    ``{output}`` stand for the layout's and the report's file, for decks that know them by other names.
+
+    ``flat_markers`` has the markers of a deck in deep mode reported for each place of a cell, in the top cell: KLayout
+    reports them once a cell, beside one of its places.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     files: dict[str, bytes]
+    variables: dict[str, str] = {}
+    flat_markers: bool = False
+
+    @field_validator("variables")
+    @classmethod
+    def _are_nameable(cls, variables: dict[str, str]) -> dict[str, str]:
+        for name in variables:
+            if not _VARIABLE.fullmatch(name) or name in _TAKEN:
+                raise ValueError(
+                    f"{name!r} is no variable that can be set; accepted are names of letters, digits and _ other than "
+                    f"{', '.join(_TAKEN)}"
+                )
+        return variables
 
     @classmethod
     def of_text(cls, text: str | bytes, name: str = "deck.drc") -> Deck:
@@ -81,6 +105,8 @@ class Deck(BaseModel):
         for name, data in sorted(self.files.items()):
             found.update(f"\0{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
             found.update(data)
+        if self.variables or self.flat_markers:
+            found.update(f"\0{json.dumps([self.variables, self.flat_markers], sort_keys=True)}".encode())
         return found.hexdigest()
 
 

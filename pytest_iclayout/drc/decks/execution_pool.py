@@ -50,8 +50,8 @@ class Language(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Variables that the server needs, beside those of all servers."""
 
-    def job(self, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
-        """What the server is told: the script, and layout and report of each run."""
+    def job(self, deck: Deck, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
+        """What the server is told: the script as staged, and layout and report of each run."""
 
 
 class ExecutionPool:
@@ -167,7 +167,7 @@ class ExecutionPool:
             policy = self._policy.model_copy(update={"readable": readable, "limits": limits}).job_folder(folder)
             outputs = [folder / f"report-{number}.lyrdb" for number in range(len(runs))]
             job: dict[str, Any] = {
-                **self._language.job(staged, [(run.layout, one) for run, one in zip(runs, outputs, strict=True)]),
+                **self._language.job(deck, staged, [(run.layout, one) for run, one in zip(runs, outputs, strict=True)]),
                 "folder": str(folder),
                 "log": str(folder / "log"),
                 "policy": policy.wire(),

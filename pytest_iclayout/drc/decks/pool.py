@@ -60,8 +60,13 @@ class _Drc:
     def environment(self) -> Mapping[str, str]:
         return {}
 
-    def job(self, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
-        return {"deck": str(script), "runs": [[str(layout), str(report)] for layout, report in runs]}
+    def job(self, deck: Deck, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
+        return {
+            "deck": str(script),
+            "runs": [[str(layout), str(report)] for layout, report in runs],
+            "variables": deck.variables,
+            "flat_markers": deck.flat_markers,
+        }
 
 
 _OBJECT = re.compile(r"#<(\w+(?:::\w+)*):0x[0-9a-f]+(?: (?:[^<>]|<[^<>]*>)*)?>")

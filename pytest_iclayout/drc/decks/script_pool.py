@@ -14,6 +14,7 @@ from typing import Any
 import klayout
 
 import pytest_iclayout
+from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.execution import Conventions
 from pytest_iclayout.drc.decks.execution_pool import ExecutionPool
 from pytest_iclayout.drc.decks.store import ExecutionStore
@@ -69,7 +70,7 @@ class _Python:
         places = (*(Path(one).parent for one in klayout.__path__), Path(pytest_iclayout.__file__).parents[1])
         return {"PYTHONPATH": os.pathsep.join(dict.fromkeys(str(one.absolute()) for one in places))}
 
-    def job(self, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
+    def job(self, deck: Deck, script: Path, runs: Sequence[tuple[Path, Path]]) -> dict[str, Any]:
         ((layout, report),) = runs
         return {"script": str(script), "arguments": [str(layout), str(report)]}
 

@@ -58,6 +58,14 @@ class << GC
   end
 end
 
+# In deep mode KLayout writes a marker once a cell, beside one of the cell's places; variants that it made of a cell for
+# some of its places are cells of their own. Who compares places asks for the markers of all of them, in the top cell.
+module FlatMarkers
+  def scan_collection(cell, trans, markers, flat = false, *rest)
+    super(cell, trans, markers, true, *rest)
+  end
+end
+
 # Setting a policy: system calls with bytes that were worked out by whoever sent the job.
 module Policy
   PR_SET_PDEATHSIG = 1
@@ -124,6 +132,13 @@ PR_SET_CHILD_SUBREAPER = 36
 Child = Struct.new(:job, :pid, :pipe, :said, :begun, :deadline, :ended_for, :closed)
 $running = {}
 
+# Their names are checked by who sends them. Bytes, as the texts of a deck and what klayout -rd sets are.
+def set_variables(variables, layout, report)
+  variables.each do |name, value|
+    eval("$#{name} = #{value.gsub('{input}') { layout }.gsub('{output}') { report }.dump}.b")
+  end
+end
+
 def work(job, pipe)
   $child_begun = now
   Process.setsid
@@ -136,9 +151,11 @@ def work(job, pipe)
   STDOUT.sync = STDERR.sync = true
   Dir.chdir(job['folder'])
   Policy.enter(job['policy'], PRCTL)
+  RBA::RdbCategory.prepend(FlatMarkers) if job['flat_markers']
   pipe.syswrite("{}\n") # begun: from here on, what happens is the deck's
   code = 1
   job['runs'].each do |layout, report|
+    set_variables(job['variables'], layout, report)
     $input = layout
     $output = report
     $deck_error = nil

@@ -38,3 +38,19 @@ def test_file_beyond_all_decks_is_refused(tmp_path: Path) -> None:
         stream.truncate((64 << 20) + 1)
     with pytest.raises(DeckError, match="has more than 64 MB"):
         Deck.of_file(tmp_path / "a.drc")
+
+
+def test_what_a_deck_is_run_with_is_part_of_its_digest():
+    plain = Deck.of_text("x")
+    others = [
+        Deck(name=plain.name, files=plain.files, variables={"a": "1"}),
+        Deck(name=plain.name, files=plain.files, variables={"a": "2"}),
+        Deck(name=plain.name, files=plain.files, flat_markers=True),
+    ]
+    assert len({one.digest for one in (plain, *others)}) == 4
+
+
+@pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "é", "a;exit", "input", "output"])
+def test_name_that_is_no_variable_is_refused(name):
+    with pytest.raises(ValueError, match="is no variable that can be set"):
+        Deck(name="deck.drc", files={}, variables={name: "1"})
