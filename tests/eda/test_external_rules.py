@@ -1,5 +1,8 @@
 """Labelled layouts that others made, and decks that were written from the rules' texts before the labels were read.
 
+Two were mended afterwards, in favour of another reading that the text has room for: CO_9, where a contact beside the
+butting edge is on it too, and PL_11, where the sentence obliges the marker.  So the labels hold these two less well.
+
 An end to end check of what the project cannot be wrong about together with itself: texts, layouts and labels are not
 ours.  The data lies beside the project and is not part of it.
 """
