@@ -145,6 +145,7 @@ class RuleRun:
         try:
             # The record first: whatever a picture takes, what was measured is kept.
             record = write_record(path, record, attachments)
+            node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
             layout = next(
                 (one for one in self.rule.layouts if record.wrong and one.name == record.wrong[0].layout), None
             )

@@ -190,6 +190,8 @@ def configure(config: pytest.Config) -> None:
     )
     if config.getoption("context") not in _CONTEXTS and not Path(config.getoption("context")).is_file():
         raise pytest.UsageError(f"--context: {config.getoption('context')!r} is neither none, docs nor a file")
+    if config.getoption("context") not in _CONTEXTS:
+        rule_settings(config)  # reads it: what is no text is told at once
     if config.getoption("agent"):
         agents(config)
     if config.hook.pytest_iclayout_checkers.get_hookimpls():

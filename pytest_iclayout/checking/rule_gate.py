@@ -140,6 +140,9 @@ def _gold(rule: Rule, pool: DeckPool) -> _Tried:
         deck = rule.gold_deck()
         executions = () if deck is None else tuple(_run(deck, rule.layouts, pool))
         failure = None
+        if deck is None and (problems := check_layouts(rule)):
+            # Nothing else tells that a deck is not to blame.
+            failure = RuleGateFailure("; ".join(problems))
         if deck is not None:
             verdict = evaluate(rule, executions)
             if not verdict.success:

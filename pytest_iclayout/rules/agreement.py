@@ -48,6 +48,8 @@ def picture_of_layout(rule: Rule, layout: LabelledLayout) -> bytes | None:
         return None
     if not 0 < shapes <= _MOST_SHAPES:
         return None
+    if not rule.layers or not all(rule.layers):
+        return None  # nothing has a name to be shown by
     findings: list[Finding] = []
     for category, structure in rule.structures.items():
         findings += embedded_findings(category, structure, rule.layers, drawn)

@@ -92,7 +92,7 @@ class RuleVerdict(BaseModel):
         if missed:
             parts.append(f"missed violations on {len(missed)} of {total} layouts ({missed[0].layout})")
         if false:
-            parts.append(f"false violations on {len(false)} of {total} layouts ({false[0].layout})")
+            parts.append(f"reported false violations on {len(false)} of {total} layouts ({false[0].layout})")
         if other:
             parts.append(f"reports categories that the rule does not have: {', '.join(other)}")
         return "; ".join(parts) or f"all {total} layouts as labelled"

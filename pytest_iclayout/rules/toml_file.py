@@ -205,6 +205,8 @@ def _rule(spec: RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_vers
         if category.structure is not None:
             try:
                 structures[category.name] = category.structure.in_dbu(file.dbu_um)
+            except ValidationError as error:
+                raise RuleError(f"{path}: rule {spec.id}: structure: {explain(error)}") from error
             except ValueError as error:
                 raise RuleError(f"{path}: rule {spec.id}: structure: {error}") from error
     gold = gold_text(spec.gold, spec.title or spec.id, spec.layers)
@@ -248,9 +250,12 @@ def _layouts(
         name = f"{'fail' if violates else 'pass'}/{number:02}.gds"
         try:
             source.layout()
-        except ShapeListError as error:
+        except (ShapeListError, RuntimeError, TypeError, OverflowError) as error:  # KLayout's, of what no file holds
             raise RuleError(f"{path}: rule {spec.id}: layout {number}: {error}") from error
         found.append(LabelledLayout(name, violates, source))
+
+    if not found and not structures:
+        raise RuleError(f"{path}: rule {spec.id}: no layouts; give a structure, or pass, fail or layout")
 
     def made() -> Iterator[LabelledLayout]:
         for category, structure in structures.items():
@@ -288,4 +293,5 @@ def gold_text(body: str, title: str, layers: Mapping[str, Layer]) -> str:
     if re.search(r"^\s*source\b(?!\s*=)", body, re.MULTILINE):
         return body
     inputs = "".join(f"{name} = input({pair.layer}, {pair.datatype})\n" for name, pair in layers.items())
+    title = re.sub(r'(["\\#])', r"\\\1", title)
     return f'source($input)\nreport("{title}", $output)\n{inputs}{body.strip()}\n'

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 _START_S = 60
 """A server that is not ready by then is not coming: KLayout starts in one to two seconds on a busy machine."""
@@ -201,7 +201,7 @@ class ForkServer:
                 with self._lock:
                     job = self._sent.pop(answer["id"], None)
                 if job is not None:
-                    job.future.set_result(JobResult.model_validate(answer))
+                    job.future.set_result(_result_of(answer))
                 self._pump()
             elif line is None and not self._overdue():
                 continue
@@ -247,6 +247,14 @@ class ForkServer:
                 job.future.set_exception(error)
             return
         self._pump()
+
+
+def _result_of(answer: Any) -> JobResult:
+    """An answer that is none must not end the thread that reads them: every other job would wait for ever."""
+    try:
+        return JobResult.model_validate(answer)
+    except ValidationError:
+        return JobResult(begun=True, exit=1)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
+from random import SystemRandom
 from typing import TYPE_CHECKING, Protocol
 
 import klayout.db as db
@@ -177,7 +178,10 @@ def _run(
     """Raises RuleGateError where a run could not be had for what is not the deck's fault."""
     python = proposal.language == "python"
     deck = Deck.of_text(proposal.text or "", f"{rule.id}{'.py' if python else '.drc'}")
-    executions = run_all(pools.scripts if python else pools.decks, deck, layouts)
+    # In an order of chance: a deck that guesses from what ran before it, or from the age of files, learns no label.
+    order = SystemRandom().sample(range(len(layouts)), len(layouts))
+    found = run_all(pools.scripts if python else pools.decks, deck, [layouts[number] for number in order])
+    executions = [execution for _, execution in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
     for one in executions:
         if one.infrastructure:
             raise RuleGateError(one.reason)
@@ -194,6 +198,14 @@ def _empty_layout(rule: Rule) -> bytes:
     return bytes(layout.write_bytes(options))
 
 
+def _judges(rule: Rule) -> tuple[str, int]:
+    """The digest, and the number of layouts; of a rule without any that can be had, nothing: the outcome says why."""
+    try:
+        return rule.digest, len(rule.layouts)
+    except RuleError:
+        return "", 0
+
+
 def _finish(
     rule: Rule,
     agent: Agent,
@@ -205,6 +217,7 @@ def _finish(
     started_at: str,
     wall_s: float,
 ) -> RuleTrial:
+    digest, layouts = _judges(rule)
     verdict = progress.verdict if outcome in (OutcomeKind.PASSED, OutcomeKind.FAILED) else None
     proposal, context = progress.proposal, progress.context
     record = RuleRecord(
@@ -212,7 +225,7 @@ def _finish(
         group=rule.group,
         suite=rule.suite,
         suite_version=rule.suite_version,
-        rule_digest=rule.digest,
+        rule_digest=digest,
         agent=agent.name,
         backend=agent.backend,
         model=getattr(agent, "model", None),
@@ -225,7 +238,7 @@ def _finish(
         f1=0.0 if verdict is None else verdict.f1,
         categories={} if verdict is None else verdict.categories,
         wrong=() if verdict is None else tuple(one for one in verdict.layouts if not one.right),
-        layouts=len(rule.layouts),
+        layouts=layouts,
         reading=settings.reading,
         has_gold=rule.gold is not None,
         language="drc" if proposal is None else proposal.language,

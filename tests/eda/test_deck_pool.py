@@ -113,6 +113,22 @@ def test_a_folder_that_somebody_removes_meanwhile_is_not_a_missing_report(pool: 
     assert (found.status, found.infrastructure) == (Status.ERROR, True)
 
 
+@pytest.mark.parametrize("said", ['{"code":"x"}', '"code"', "5", "[]", '{"code":99999999999999999999}'])
+def test_a_deck_that_talks_on_the_pipe_of_its_status_is_judged_and_hangs_nobody(pool: DeckPool, said: str) -> None:
+    talk = f"(3..60).each {{ |fd| IO.for_fd(fd, autoclose: false).syswrite('{said}' + 10.chr) rescue nil }}\n"
+    (found,) = run_all(pool, Deck.of_text(HEAD + talk + "exit!(0)"), [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, False)
+    assert run_all(pool, WIDTH, [bars(200)])[0].ok
+
+
+@pytest.mark.parametrize("place", [".", "..", "../.."])
+def test_a_deck_that_closes_folders_is_at_fault_itself_and_harms_no_other(pool: DeckPool, place: str) -> None:
+    (found,) = run_all(pool, Deck.of_text(HEAD + f"File.chmod(0, '{place}')"), [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, False)
+    assert "Operation not permitted" in found.reason
+    assert run_all(pool, WIDTH, [bars(200)])[0].ok
+
+
 def test_a_partial_report_of_a_failed_deck_is_not_read(pool: DeckPool) -> None:
     (found,) = run_all(pool, Deck.of_text(HEAD + "m1.width(0.3).output('W')\nnil.nothing"), [bars(200)])
     assert (found.status, found.items) == (Status.ERROR, {})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import iclayout_tasks
+import klayout.db as db
 import pytest
 
 from pytest_iclayout.drc.decks.engines import find_engines
@@ -246,6 +247,21 @@ def test_without_an_application_nothing_is_judged_and_the_run_says_so(
     assert "apt-get install klayout" in record["reason"]
 
 
+def test_rule_without_layers_keeps_its_failed_trials_though_they_cannot_be_drawn(
+    pytester: pytest.Pytester, rules: Path
+) -> None:
+    gds = pytester.mkdir("problems") / "r1" / "data" / "gds"
+    for label, width in (("pass", 140), ("fail", 139)):
+        (gds / label).mkdir(parents=True)
+        (gds / label / "a.gds").write_bytes(bar(width))
+    (gds / "labels.csv").write_text("filename,W\npass/a.gds,0\nfail/a.gds,1\n")
+    (gds.parents[1] / "spec.yaml").write_text("id: r1\ncategories: [W]\ndata_dir: data/gds\n")
+    result = pytester.runpytest_subprocess("problems", "--agent=wrong", "-m", "solve", timeout=300)
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines([r"^wrong +- +0 +1 +0 +0 +0\.0%"])
+    assert "Traceback" not in result.stdout.str()
+
+
 def test_workers_leave_the_same_records(pytester: pytest.Pytester, rules: Path) -> None:
     pytest.importorskip("xdist")
     changing = {"started_at", "wall_ms", "run_id", "picture", "deck"}
@@ -291,6 +307,12 @@ def test_one_application_serves_the_run_and_is_gone_after_it(pytester: pytest.Py
     left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if any(s in _text(path) for s in scripts)]
     mine = [path for path in left if str(pytester.path) in _text(path.parent / "environ")]
     assert mine == []
+
+
+def bar(width_dbu: int) -> bytes:
+    layout = db.Layout()
+    layout.create_cell("TOP").shapes(layout.layer(68, 20)).insert(db.Box(0, 0, width_dbu, 1000))
+    return bytes(layout.write_bytes(db.SaveLayoutOptions()))
 
 
 def _text(path: Path) -> str:

@@ -215,6 +215,8 @@ class ExecutionPool:
         if not output.parent.is_dir():
             return self._failed("the job's folder is gone: something else removed it")
         status, reason, items = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
+        if status is Status.ERROR and _is_full(output.parent):
+            return self._failed(f"the disk of the pool's folder is full: {reason}")
         reason = reason.replace(str(runs[number].layout), "the layout")
         if keep is not None and status is Status.OK:
             try:
@@ -232,6 +234,17 @@ class ExecutionPool:
             engine=self._language.name,
             batched=len(runs) > 1,
         )
+
+
+_LEAST_FREE = 1 << 20
+"""Bytes: with less, a deck that failed may have failed for want of room."""
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_FREE
+    except OSError:
+        return False
 
 
 class _Run:

@@ -208,7 +208,8 @@ def reap(child)
   end_orphans
   cpu = after.cutime + after.cstime - before.cutime - before.cstime
   begun, *runs = child.said.each_line.map { |line| JSON.parse(line) rescue {} }
-  runs.map! { |run| run['code'] }
+  # A deck may write to this pipe as well: whatever is no status says nothing.
+  runs.map! { |run| run.is_a?(Hash) && run['code'].is_a?(Integer) && run['code'].abs < 1 << 31 ? run['code'] : nil }
   answer = { id: child.job['id'], begun: !begun.nil?, runs: runs, exit: status.exitstatus, signal: status.termsig,
              ended_for: child.ended_for, wall_s: now - child.begun, cpu_s: cpu }
   DONE.syswrite(answer.to_json + "\n")

@@ -118,7 +118,7 @@ def test_counts_are_kept_apart_by_category() -> None:
     }  # fmt: skip
     assert found.f1 == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert found.summary() == (
-        "missed violations on 1 of 4 layouts (3.gds); false violations on 2 of 4 layouts (0.gds)"
+        "missed violations on 1 of 4 layouts (3.gds); reported false violations on 2 of 4 layouts (0.gds)"
     )
 
 

@@ -73,3 +73,37 @@ def test_structure_that_gives_no_layouts_names_the_file_and_the_rule(tmp_path):
     text = ONE.replace('layer = "m1", value', 'layer = "m1 - m1", value')
     with pytest.raises(RuleError, match=r"rules\.toml: rule m1\.w: structure: width of m1 - m1, value 140: no layouts"):
         len(load(tmp_path, text).layouts)
+
+
+BARE = """
+[[rule]]
+id = "m1.w"
+text = "m1 is wide."
+title = 'a "b" #{exit} c\\'
+layers = { m1 = "1/0" }
+gold = 'm1.width(0.14).output("m1_w")'
+"""
+
+
+def test_rule_without_layouts_is_an_error_as_any_deck_would_solve_it(tmp_path):
+    with pytest.raises(RuleError, match=r"rules\.toml: rule m1\.w: no layouts; give a structure, or pass, fail or"):
+        load(tmp_path, BARE)
+
+
+def test_title_cannot_end_its_text_in_the_gold_deck(tmp_path):
+    rule = load(tmp_path, BARE + 'pass = ["m1 0 0 1 1"]\n')
+    assert rule.gold is not None
+    assert r'report("a \"b\" \#{exit} c\\", $output)' in str(rule.gold)
+
+
+@pytest.mark.parametrize("shapes", ["m1 0 0 3000000 1", "m1 0 0 1e300 1", "cell A { m1 0 0 1 1 }; put A 0 0 x0"])
+def test_shapes_that_no_file_holds_are_an_error_of_the_layout(tmp_path, shapes):
+    with pytest.raises(RuleError, match=r"rules\.toml: rule m1\.w: layout 1: "):
+        load(tmp_path, BARE + f'pass = ["{shapes}"]\n')
+
+
+def test_structure_without_its_second_layer_is_told_in_one_line(tmp_path):
+    text = BARE + 'structure = { kind = "enclosure", layer = "m1", value = 0.1 }\n'
+    with pytest.raises(RuleError) as caught:
+        load(tmp_path, text)
+    assert str(caught.value).endswith("structure: kind enclosure needs other")
