@@ -70,7 +70,7 @@ def test_wheel_holds_every_module_and_data_file_and_nothing_else(wheel: Path):
         f"{package}/{path.relative_to(ROOT / folder)}"
         for package, folder in PACKAGES.items()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".toml", ".rb") or path.name == "py.typed"
+        if path.suffix in (".py", ".toml", ".rb", ".j2") or path.name == "py.typed"
     }
     assert held == expected
     assert {"pytest_iclayout/py.typed", "iclayout_tasks/manifest.toml"} <= held
