@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,8 @@ import pytest
 
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.checking.gate import GateFailure, GateReport, GateSettings, check_accepts, check_rejects
-from pytest_iclayout.fixtures import TrialError, TrialFailed, TrialRun, highest_folder, load_task_instances
-from pytest_iclayout.geometry.atomic import write_atomically
+from pytest_iclayout.fixtures import TrialRun, highest_folder, load_task_instances
+from pytest_iclayout.items import WorkItem, keep_picture
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.suite.files import SuiteError, read_toml
 from pytest_iclayout.suite.manifest import load_suite, suite_above
@@ -21,9 +20,6 @@ from pytest_iclayout.suite.sniff import MANIFEST_NAME, is_suite_manifest
 from pytest_iclayout.suite.task import Task, is_task_file
 
 if TYPE_CHECKING:
-    from _pytest._code.code import TerminalRepr
-    from _pytest.nodeid import NodeId
-
     from pytest_iclayout.agents.protocol import Agent
 
 _ids_key = pytest.StashKey[dict[str, dict[str, Path]]]()
@@ -148,33 +144,12 @@ def _item(
     return item
 
 
-class TaskItem(pytest.Function):
-    """A test function of the plugin bound to a task (and, for ``solve``, an agent)."""
+class TaskItem(WorkItem):
+    """An item of a task."""
 
-    def __init__(self, *, task: Task, agent: Agent | None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, *, task: Task, **kwargs: Any) -> None:
+        super().__init__(work_id=task.id, **kwargs)
         self.task = task
-        self.agent = agent
-
-    @property
-    def id(self) -> NodeId:
-        """The node id in parts, as pytest has it from 9.2 on: it compares these, for --lf as an example.
-
-        pytest takes the parts from a parametrization, which this is not; read from the text they are right.
-        """
-        return type(super().id).parse(self.nodeid)
-
-    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        # The heading of a failure: which task it is must stand there, not only which of its items.
-        return self.path, None, f"{self.task.id}: {self.name}"
-
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
-    ) -> str | TerminalRepr:
-        # What a trial or the gate found is the message; where in the plugin it was raised helps nobody.
-        if isinstance(excinfo.value, (GateFailure, TrialFailed, TrialError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, *args, **kwargs)
 
 
 # The functions take the task from their item and not from the fixture: a conftest.py may well have a
@@ -207,17 +182,6 @@ def _gate(request: pytest.FixtureRequest, task: Task, check: Callable[..., GateR
 def _attach_picture(request: pytest.FixtureRequest, task: Task, failure: GateFailure) -> None:
     """Draw the layout that the oracle got wrong, and name the file in the failure."""
     from pytest_iclayout.trial.picture import picture_of
-    from pytest_iclayout.trial.record import file_name
 
     picture = picture_of(task, failure.artifact, failure.verdict, request.node.name, failure.message)
-    if picture is None:
-        return
-    folder = request.config.stash[settings_key].gate_pictures / file_name(task.suite.name)
-    path = folder / f"{file_name(task.id)}-{request.node.name}.png"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, picture)
-    except OSError as error:
-        failure.message += f"\nno picture: {path} could not be written: {error.strerror}"
-    else:
-        failure.message += f"\npicture: {path}"
+    keep_picture(request.node, task.suite.name, picture, failure)

@@ -152,11 +152,11 @@ class RuleRun:
             picture = None if layout is None else picture_of_layout(self.rule, layout)
             if picture is not None:
                 record = write_record(path, record, attachments.model_copy(update={"png": picture}))
+                node.user_properties[-1] = (TRIAL_PROPERTY, record.model_dump_json())
         except OSError as error:
             raise TrialError(
                 f"{record.agent} at {record.rule_id}: the record could not be written to {path}: {error.strerror}"
             ) from error
-        node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
         return RuleResult(record, path)
 
 
@@ -220,12 +220,10 @@ def highest_folder(path: Path, config: pytest.Config) -> Path:
 def load_rule_instances(path: Path, config: pytest.Config) -> tuple[Rule, ...]:
     """The rules of a file with their suite, wherever in the run they are asked for. Raises RuleError, SuiteError."""
     from pytest_iclayout.rules.sniff import SPEC_NAME
-    from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
     from pytest_iclayout.suite.rule_files import load_rules
 
     # A published rule is a folder: the one that holds all of them is the suite.
-    folder = path.parent.parent if path.name == SPEC_NAME else path.parent
-    suite = suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(folder)
+    suite = _suite_of(path, config, path.parent.parent if path.name == SPEC_NAME else path.parent)
     return load_rules(path, suite.name, suite.version)
 
 
@@ -246,10 +244,11 @@ def load_task_instances(path: Path, config: pytest.Config) -> tuple[Task, ...]:
     return load_variants(path, _suite_of(path, config), checkers(config), settings.variants, settings.variant_seed)
 
 
-def _suite_of(path: Path, config: pytest.Config) -> Suite:
+def _suite_of(path: Path, config: pytest.Config, folder: Path | None = None) -> Suite:
+    """The suite that a manifest gives; without one, ``folder``, by default the file's, is its name."""
     from pytest_iclayout.suite.manifest import suite_above, suite_of_folder
 
-    return suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(path.parent)
+    return suite_above(path.parent, highest_folder(path, config)) or suite_of_folder(folder or path.parent)
 
 
 def _item_task(request: pytest.FixtureRequest) -> Task | None:

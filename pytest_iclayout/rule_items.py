@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,15 +10,13 @@ import pytest
 
 from pytest_iclayout import rule_warnings
 from pytest_iclayout.broken import broken_file
-from pytest_iclayout.fixtures import MUTANTS_PROPERTY, RuleRun, TrialError, TrialFailed, load_rule_instances
+from pytest_iclayout.fixtures import MUTANTS_PROPERTY, RuleRun, TrialError, load_rule_instances
+from pytest_iclayout.items import WorkItem, keep_picture
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.suite.files import SuiteError
 
 if TYPE_CHECKING:
-    from _pytest._code.code import TerminalRepr
-    from _pytest.nodeid import NodeId
-
     from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.rule_gate import RuleGateFailure
     from pytest_iclayout.drc.decks.pool import DeckPool
@@ -94,31 +91,12 @@ def _item(
     return item
 
 
-class RuleItem(pytest.Function):
-    """A test function of the plugin bound to a rule (and, for ``solve``, an agent)."""
+class RuleItem(WorkItem):
+    """An item of a rule."""
 
-    def __init__(self, *, rule: Rule, agent: Agent | None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, *, rule: Rule, **kwargs: Any) -> None:
+        super().__init__(work_id=rule.id, **kwargs)
         self.rule = rule
-        self.agent = agent
-
-    @property
-    def id(self) -> NodeId:
-        """As for items of tasks."""
-        return type(super().id).parse(self.nodeid)
-
-    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        return self.path, None, f"{self.rule.id}: {self.name}"
-
-    def repr_failure(
-        self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
-    ) -> str | TerminalRepr:
-        from pytest_iclayout.checking.rule_gate import RuleGateFailure
-
-        # What a trial or the gate found is the message; where in the plugin it was raised helps nobody.
-        if isinstance(excinfo.value, (RuleGateFailure, TrialFailed, TrialError)):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, *args, **kwargs)
 
 
 def _solve(request: pytest.FixtureRequest) -> None:
@@ -162,23 +140,9 @@ def _gated(request: pytest.FixtureRequest, check: Callable[[DeckPool], _Report])
 
 def _attach_picture(request: pytest.FixtureRequest, failure: RuleGateFailure) -> None:
     """Draw the layout that shows what is wrong, and name the file in the failure."""
-    from pytest_iclayout.geometry.atomic import write_atomically
     from pytest_iclayout.rules.agreement import picture_of_layout
-    from pytest_iclayout.trial.record import file_name
 
     rule: Rule = request.node.rule
-    if failure.layout is None:
-        return
-    failure.message += f"\nlayout: {failure.layout.name}"
-    picture = picture_of_layout(rule, failure.layout)
-    if picture is None:
-        return
-    folder = request.config.stash[settings_key].gate_pictures / file_name(rule.suite)
-    path = folder / f"{file_name(rule.id)}-{request.node.name}.png"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, picture)
-    except OSError as error:
-        failure.message += f"\nno picture: {path} could not be written: {error.strerror}"
-    else:
-        failure.message += f"\npicture: {path}"
+    if failure.layout is not None:
+        failure.message += f"\nlayout: {failure.layout.name}"
+        keep_picture(request.node, rule.suite, picture_of_layout(rule, failure.layout), failure)

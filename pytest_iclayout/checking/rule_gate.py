@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
-from pytest_iclayout.checking.gate import GateSettings
+from pytest_iclayout.checking.gate import GateFailure, GateSettings
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.execution import Execution
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
@@ -26,16 +26,12 @@ _TOGETHER = 8
 """Random layouts of one example."""
 
 
-class RuleGateFailure(Exception):
+class RuleGateFailure(GateFailure):
     """The rule may not judge decks; ``layout`` is one that shows why, where there is one."""
 
     def __init__(self, message: str, layout: LabelledLayout | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(message, b"")
         self.layout = layout
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class RuleGateError(Exception):
