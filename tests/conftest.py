@@ -19,6 +19,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("bundled_task", _tasks(), ids=[task.id for task in _tasks()])
 
 
+@pytest.fixture(autouse=True)
+def terminal_as_a_users(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pytest runs in a test: lines of its summary are cut off at a terminal's width, whole messages in CI."""
+    if "pytester" in request.fixturenames:
+        monkeypatch.setenv("COLUMNS", "300")
+        for name in ("CI", "BUILD_NUMBER"):
+            monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def bundled_suite() -> Suite:
     return _suite()

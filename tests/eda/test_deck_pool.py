@@ -19,6 +19,7 @@ from pytest_iclayout.drc.decks.execution import Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.drc.report import read_report
+from pytest_iclayout.sandbox.fork_server import JobResult
 from pytest_iclayout.sandbox.policy import Limits, Policy
 
 pytestmark = pytest.mark.eda
@@ -95,6 +96,12 @@ def test_a_job_that_could_not_begin_is_the_machines_fault(pool: DeckPool, monkey
         (found,) = run_all(pool, WIDTH, [bars(200)])
     assert (found.status, found.infrastructure) == (Status.ERROR, True)
     assert "could not begin" in found.reason
+
+
+def test_a_job_that_is_killed_before_it_begins_is_said_to_be(pool: DeckPool) -> None:
+    killed = JobResult(begun=False, signal=signal.SIGKILL)
+    found = pool._executed(killed, 0, [], Path("out"), "", None)
+    assert (found.infrastructure, found.reason) == (True, "the job could not begin: killed by SIGKILL")
 
 
 def test_a_deck_that_ends_as_a_job_that_could_not_begin_is_at_fault_itself(pool: DeckPool) -> None:
@@ -228,10 +235,10 @@ def test_a_killed_server_loses_no_job(pool: DeckPool) -> None:
 
 
 def test_a_killed_child_is_an_error_of_its_job_alone(pool: DeckPool) -> None:
-    sleeping = Deck.of_text(HEAD + "sleep 15")
+    sleeping = Deck.of_text(HEAD + "File.write('begun', '')\nsleep 15")
     (victim,) = pool.run(sleeping, [bars(200)])
     deadline = time.monotonic() + 15
-    while len(_tree(pool)) < 2 and time.monotonic() < deadline:
+    while not any(pool._folder.path.rglob("begun")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(_tree(pool)[1], signal.SIGKILL)
     assert victim.result(timeout=10).status is Status.KILLED

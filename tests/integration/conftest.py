@@ -148,12 +148,8 @@ def agents(pytester: pytest.Pytester) -> None:
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
+def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
     """pytest in this process, with as short a gate as can be; later arguments win."""
-    # Lines of the summary are cut off at a terminal's width, and are the whole message where pytest sees CI.
-    monkeypatch.setenv("COLUMNS", "300")
-    for name in ("CI", "BUILD_NUMBER"):
-        monkeypatch.delenv(name, raising=False)
 
     def runs(*arguments: str | Path) -> pytest.RunResult:
         return pytester.runpytest_inprocess("--gate-examples=1", *arguments)

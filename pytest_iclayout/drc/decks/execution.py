@@ -107,8 +107,12 @@ def _by_signal(result: JobResult, limits: Limits) -> tuple[Status, str, dict[str
         return Status.TIMEOUT, f"used {limits.cpu_s} s of processor time", {}
     if result.signal == signal.SIGXFSZ:
         return Status.KILLED, f"wrote a file of more than {limits.file_bytes} bytes", {}
+    return Status.KILLED, f"killed by {signal_name(result.signal)}", {}
+
+
+def signal_name(number: int) -> str:
+    """``SIGKILL`` of 9; a number that has no name as ``signal 40``."""
     try:
-        name = signal.Signals(result.signal).name
+        return signal.Signals(number).name
     except ValueError:
-        name = f"signal {result.signal}"
-    return Status.KILLED, f"killed by {name}", {}
+        return f"signal {number}"

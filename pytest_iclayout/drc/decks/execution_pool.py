@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from typing_extensions import Self
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.execution import Conventions, Execution, Status, judge
+from pytest_iclayout.drc.decks.execution import Conventions, Execution, Status, judge, signal_name
 from pytest_iclayout.drc.decks.store import ExecutionStore
 from pytest_iclayout.drc.decks.work_folder import WorkFolder, cleared_up, end_of
 from pytest_iclayout.geometry.atomic import replacing
@@ -211,7 +211,8 @@ class ExecutionPool:
         self, result: JobResult, number: int, runs: Sequence[_Run], output: Path, log: str, keep: Path | None
     ) -> Execution:
         if not result.begun and result.ended_for != "server":
-            return self._failed(f"the job could not begin: {' '.join(log.split())[-500:] or 'it said nothing'}")
+            why = " ".join(log.split())[-500:] or (f"killed by {signal_name(result.signal)}" if result.signal else "")
+            return self._failed(f"the job could not begin: {why or 'it said nothing'}")
         if not output.parent.is_dir():
             return self._failed("the job's folder is gone: something else removed it")
         status, reason, items = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
