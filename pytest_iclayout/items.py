@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_iclayout.checking.gate import GateFailure
 from pytest_iclayout.fixtures import TrialError, TrialFailed
-from pytest_iclayout.geometry.atomic import write_atomically
 from pytest_iclayout.options import settings_key
-from pytest_iclayout.trial.record import file_name
 
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
     from _pytest.nodeid import NodeId
 
     from pytest_iclayout.agents.protocol import Agent
+    from pytest_iclayout.checking.gate import GateFailure
 
 
 class WorkItem(pytest.Function):
@@ -43,6 +41,8 @@ class WorkItem(pytest.Function):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any, **kwargs: Any
     ) -> str | TerminalRepr:
+        from pytest_iclayout.checking.gate import GateFailure  # not before an item fails: it takes the layout library
+
         # What a trial or the gate found is the message; where in the plugin it was raised helps nobody.
         if isinstance(excinfo.value, (GateFailure, TrialFailed, TrialError)):
             return str(excinfo.value)
@@ -53,6 +53,9 @@ def keep_picture(item: WorkItem, suite: str, picture: bytes | None, failure: Gat
     """Write the picture of a gate's failure, where there is one, and name the file in the failure."""
     if picture is None:
         return
+    from pytest_iclayout.geometry.atomic import write_atomically
+    from pytest_iclayout.trial.record import file_name
+
     folder = item.config.stash[settings_key].gate_pictures / file_name(suite)
     path = folder / f"{file_name(item.work_id)}-{item.name}.png"
     try:

@@ -236,8 +236,11 @@ def _checkers_of_hook(found: Any) -> list[Checker]:
 
 def agents(config: pytest.Config) -> tuple[Agent, ...]:
     """The agents of ``--agent``, in order. Raises pytest.UsageError."""
+    if not config.stash[settings_key].agent_specs:
+        return ()
     if _agents_key not in config.stash:
         from pytest_iclayout.agents.registry import AgentNameError, AgentRegistry
+        from pytest_iclayout.trial.crashes import encodable
 
         registry = AgentRegistry()
         try:
@@ -252,8 +255,12 @@ def agents(config: pytest.Config) -> tuple[Agent, ...]:
         except ValueError as error:  # AgentNameError, and what a factory of others says of its argument
             raise pytest.UsageError(f"--agent: {error}") from error
         for one in made:
-            if not all(isinstance(getattr(one, key, None), str) and getattr(one, key) for key in ("name", "backend")):
-                raise pytest.UsageError(f"--agent: {type(one).__name__} needs a name and a backend, both text")
+            for key in ("name", "backend"):
+                text = getattr(one, key, None)
+                if not isinstance(text, str) or not text or encodable(text) != text:
+                    raise pytest.UsageError(
+                        f"--agent: {type(one).__name__} needs a name and a backend, both text ({key} is {text!r})"
+                    )
         names = [one.name for one in made]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:

@@ -45,6 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
         deck_items.register(config, decks)
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """What lies in folders beside a published rule are its layouts and its deck; pytest asks of no path it is given."""
+    from pytest_iclayout.rules.sniff import lies_in_published_rule
+
+    return lies_in_published_rule(collection_path) or None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     from pytest_iclayout.rules.sniff import may_be_rules
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,16 +145,6 @@ def count_items(path: Path) -> dict[str, int]:
         below = sum(one.num_items() for one in category.each_sub_category())
         counts[name] = counts.get(name, 0) + category.num_items() - below
     return counts
-
-
-@lru_cache(maxsize=4096)
-def written_name(category: str) -> str:
-    """What an item's ``<category>`` holds in a report's XML: in quotes, with escapes, unless it looks like the name of
-    a variable.  ``M1.2b`` is ``'M1.2b'``; the dot alone would be a category within another one."""
-    import klayout.rdb as rdb
-
-    report = rdb.ReportDatabase("")  # has a name of its own, as categories die with their report
-    return str(report.create_category(category).path())
 
 
 def load_database(path: Path) -> rdb.ReportDatabase:

@@ -7,8 +7,8 @@ from enum import Enum
 
 from pydantic import BaseModel, ConfigDict
 
+from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.drc.decks.execution import Execution, Status
-from pytest_iclayout.drc.report import written_name
 from pytest_iclayout.rules.rule import Rule
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 
-from pytest_iclayout.drc.report import written_name
+from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.rules.labels import Labels
 from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory, RuleError
 from pytest_iclayout.technology.errors import explain, short

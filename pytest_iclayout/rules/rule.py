@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.rules.shape_list import ShapeList
-from pytest_iclayout.rules.structure import Structure
 from pytest_iclayout.technology.layers import Layer
+
+if TYPE_CHECKING:
+    # A thousand published rules are collected without a layout library.
+    from pytest_iclayout.rules.shape_list import ShapeList
+    from pytest_iclayout.rules.structure import Structure
 
 
 class RuleError(ValueError):
@@ -46,7 +49,7 @@ class LabelledLayout:
         """The layout's bytes. Raises RuleError for a file that cannot be read."""
         if isinstance(self.source, bytes):
             return self.source
-        if isinstance(self.source, ShapeList):
+        if not isinstance(self.source, Path):
             return self.source.gds()
         try:
             return self.source.read_bytes()

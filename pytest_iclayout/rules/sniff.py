@@ -37,6 +37,12 @@ def is_published_rule(path: Path) -> bool:
         return False
 
 
+def lies_in_published_rule(path: Path) -> bool:
+    """Whether this is a folder of a published rule's own: of its layouts, labels and deck."""
+    spec = f"{os.fspath(path.parent)}/{SPEC_NAME}"
+    return os.path.exists(spec) and path.is_dir() and is_published_rule(Path(spec))  # noqa: PTH110
+
+
 TABLE_SUFFIXES = (".parquet", ".jsonl")
 _FOOTER_AT_MOST = 1 << 20
 _ROW_AT_MOST = 65536

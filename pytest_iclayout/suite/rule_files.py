@@ -47,16 +47,19 @@ def load_rules(path: Path, suite: str = "", suite_version: str = "") -> tuple[Ru
 
 
 def _of_file(path: Path, suite: str = "", suite_version: str = "") -> Iterator[Rule | RuleError]:
-    from pytest_iclayout.rules.dataset import iterate_dataset
-    from pytest_iclayout.rules.published import load_published_rule
-    from pytest_iclayout.rules.toml_file import load_rule_file
-
     try:
+        # Each form with what it takes: a thousand published rules are collected without a layout library.
         if path.name == SPEC_NAME:
+            from pytest_iclayout.rules.published import load_published_rule
+
             yield load_published_rule(path, suite, suite_version)
         elif is_dataset(path):
+            from pytest_iclayout.rules.dataset import iterate_dataset
+
             yield from iterate_dataset(path, suite, suite_version)
         else:
+            from pytest_iclayout.rules.toml_file import load_rule_file
+
             yield from load_rule_file(path, suite, suite_version)
     except RuleError as error:
         yield error

@@ -20,9 +20,9 @@ def frames_below(error: BaseException, runner: str) -> str:
     return text if len(text) <= _LONGEST_TRACEBACK else "...\n" + text[-_LONGEST_TRACEBACK:]
 
 
-def text_of(error: BaseException) -> str:
+def text_of(value: object) -> str:
     try:
-        return str(error)
+        return str(value)
     except Exception:  # an exception of somebody else's class may fail to say what it is
         return "(its text cannot be had)"
 

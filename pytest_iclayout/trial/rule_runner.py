@@ -25,6 +25,7 @@ from pytest_iclayout.rules.prompt import RuleContext, rule_context
 from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.trial.crashes import encodable, frames_below, text_of
 from pytest_iclayout.trial.engines import engine_versions
+from pytest_iclayout.trial.identity import identity_of
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, RuleRecord
 
@@ -148,6 +149,7 @@ def _write(rule: Rule, agent: Agent, pools: Pools, settings: RuleTrialSettings, 
         proposal = working.propose(DeckTurn(iteration=iteration, error=error))
         if not isinstance(proposal, DeckProposal):
             raise TypeError(f"agent {agent.name} must return a DeckProposal (returned {type(proposal).__name__})")
+        proposal = DeckProposal.model_validate(dict(proposal))  # pydantic checks no subclass, and not model_construct
         progress.iterations = iteration
         if proposal.text is None:
             # What was handed in before is worth as much as ever.
@@ -226,10 +228,7 @@ def _finish(
         suite=rule.suite,
         suite_version=rule.suite_version,
         rule_digest=digest,
-        agent=agent.name,
-        backend=agent.backend,
-        model=getattr(agent, "model", None),
-        quantization=getattr(agent, "quantization", None),
+        **identity_of(agent),
         outcome=outcome,
         reason=encodable(reason),
         traceback=encodable(progress.traceback),

@@ -19,6 +19,7 @@ from pytest_iclayout.suite.context import context_of
 from pytest_iclayout.suite.task import Task
 from pytest_iclayout.trial.crashes import encodable, frames_below, text_of
 from pytest_iclayout.trial.engines import engine_versions
+from pytest_iclayout.trial.identity import identity_of
 from pytest_iclayout.trial.outcomes import OutcomeKind
 from pytest_iclayout.trial.record import Attachments, TaskParameters, TrialRecord
 
@@ -198,18 +199,15 @@ def _finish(
     failed = [entry for entry in session.journal if not entry.outcome.ok]
     record = TrialRecord(
         task_id=task.id,
-        model=getattr(agent, "model", None),
-        quantization=getattr(agent, "quantization", None),
+        **identity_of(agent),
         suite_version=task.suite.version,
         success=outcome is OutcomeKind.PASSED,
         iterations=progress.iterations,
         first_proposal_violations=judged[0].violation_count if judged else None,
         final_violations=judged[-1].violation_count if judged else None,
         wall_ms=wall_ms,
-        backend=agent.backend,
         suite=task.suite.name,
         tier=task.spec.tier,
-        agent=agent.name,
         outcome=outcome,
         reason=encodable(reason),
         traceback=encodable(progress.traceback),

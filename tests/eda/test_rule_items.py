@@ -77,6 +77,8 @@ class Writer:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.name == "told":
             print("TOLD", turn.iteration, turn.error)
+        if self.name == "ruby":
+            return DeckProposal.model_construct(text=WIDTH, language="ruby")
         decks = DECKS.get(self.name, DECKS["typing_error_first"])
         return DeckProposal(text=decks[min(turn.iteration, len(decks)) - 1])
 
@@ -86,7 +88,7 @@ class Draws:
         return self
 
 def pytest_iclayout_agents():
-    names = [*DECKS, "raises", "killed", "told"]
+    names = [*DECKS, "raises", "killed", "told", "ruby"]
     return {name: (lambda argument, name=name: Writer(name)) for name in names} | {"draws": lambda argument: Draws()}
 '''
 
@@ -226,13 +228,15 @@ def test_agent_hears_nothing_by_default_and_with_compile_only_whether_its_deck_r
 
 
 def test_agents_that_crash_give_up_or_only_draw_are_told_apart(pytester: pytest.Pytester, rules: Path) -> None:
-    names = ("raises", "gives_up", "draws")
+    names = ("raises", "gives_up", "draws", "ruby")
     result = run(pytester, *(f"--agent={name}" for name in names), "-m", "solve", "-k", "m1_width")
-    result.assert_outcomes(errors=1, failed=1, skipped=1)
+    result.assert_outcomes(errors=2, failed=1, skipped=1)
     found = {name.partition("/")[2]: (one["outcome"], one["reason"]) for name, one in records(pytester).items()}
     assert found["raises"] == ("error", "ConnectionError: the model's server is down")
     assert found["gives_up"] == ("failed", "the agent handed in no deck")
     assert found["draws"][0] == "not_run"
+    assert found["ruby"][0] == "error"
+    assert "language\n  Input should be 'drc' or 'python'" in found["ruby"][1]
 
 
 def test_without_an_application_nothing_is_judged_and_the_run_says_so(

@@ -24,6 +24,11 @@ class Hostile:
 
     def __init__(self, name):
         self.name = name
+        self.quantization = b"q4" if name == "model_that_is_no_text" else "\\udcff"
+
+    @property
+    def model(self):
+        return 1 / 0 if self.name == "model_that_cannot_be_had" else 5
 
     def start(self, context):
         return self
@@ -46,6 +51,12 @@ def unsayable(layout):
 def unreachable(layout):
     raise Unreachable
 
+def model_that_is_no_text(layout):
+    return Proposal(gives_up=True)
+
+def model_that_cannot_be_had(layout):
+    return Proposal(gives_up=True)
+
 def endless_arrays(layout):
     def run(op, **arguments):
         assert layout.execute({"op": op, **arguments}).ok
@@ -61,7 +72,8 @@ def endless_arrays(layout):
 def pytest_iclayout_agents(config):
     return {name: lambda _, name=name: Hostile(name) for name in (
         "note_of_a_lone_surrogate", "note_that_is_no_text", "generator_exit", "unsayable", "unreachable",
-        "endless_arrays")}
+        "model_that_is_no_text", "model_that_cannot_be_had", "endless_arrays")} | {
+        "no_utf8": lambda _: Hostile("\\udcff")}
 """
 
 
@@ -93,6 +105,27 @@ def trial(pytester: pytest.Pytester) -> Any:
 def test_whatever_an_agent_raises_or_says_is_recorded(trial, name: str, code: int, outcome: str) -> None:
     ret, record = trial(name)
     assert (ret, record["outcome"]) == (code, outcome)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "quantization"),
+    [
+        ("model_that_is_no_text", "5", "b'q4'"),
+        ("model_that_cannot_be_had", "(model cannot be had: ZeroDivisionError)", "\\udcff"),
+    ],
+)
+def test_a_finished_trial_is_not_lost_for_what_an_agent_calls_its_model(
+    trial, name: str, model: str, quantization: str
+) -> None:
+    ret, record = trial(name)
+    assert (ret, record["outcome"]) == (1, "failed")
+    assert (record["model"], record["quantization"]) == (model, quantization)
+
+
+def test_a_name_that_no_file_can_hold_is_refused(trial, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("a.toml", "--agent=no_utf8", timeout=60)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --agent: Hostile needs a name and a backend, both text (name is '?udcff')"])
 
 
 def test_layout_that_no_picture_can_show_is_a_recorded_failure_and_ends(trial) -> None:

@@ -32,6 +32,12 @@ def way(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(autouse=True)
+def compiled_modules_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a user: where Python keeps no compiled modules, each pytest that is started compiles the plugin anew."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     # pytest-benchmark hands its results out in no public way.
     benchmarks: list[Any] = config._benchmarksession.benchmarks  # type: ignore[attr-defined]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.drc.decks.execution import Execution, Status
-from pytest_iclayout.drc.report import written_name
 from pytest_iclayout.rules.evaluate import Reading, evaluate
 from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory
 from pytest_iclayout.rules.shape_list import ShapeList
