@@ -22,8 +22,8 @@ _REPR.maxstring = _REPR.maxlong = _REPR.maxother = 1000
 def explain(error: ValidationError) -> str:
     """All faults of a validation error in one line: ``where: what (given value)``, joined with ``; ``.
 
-    ``where`` is the dotted path of keys and list positions, e.g. ``layers.3.color``; a fault of the
-    whole document has none.
+    ``where`` is the path of keys and list positions, e.g. ``layers[3].color``; a fault of the whole document has
+    none.
     """
     faults = error.errors(include_url=False, include_context=True)
     lines: list[str] = []
@@ -39,7 +39,7 @@ def explain(error: ValidationError) -> str:
 
 def _line(fault: ErrorDetails) -> str:
     kind, message, given, context = fault["type"], fault["msg"], fault.get("input"), fault.get("ctx", {})
-    where = ".".join(str(part) for part in fault["loc"])
+    where = _path(fault["loc"])
     prefix = f"{where}: " if where else ""
     if kind == "extra_forbidden":
         return f"{prefix}unknown key"
@@ -55,7 +55,20 @@ def _line(fault: ErrorDetails) -> str:
         return prefix + message.split(", ", 1)[1]
     if kind in ("model_type", "dict_type", "model_attributes_type"):
         return f"{prefix}needs a table of keys (given {short(given)})"
+    if kind in ("list_type", "tuple_type"):
+        return f"{prefix}needs a list (given {short(given)})"
     return f"{prefix}{message[:1].lower()}{message[1:]} (given {short(given)})"
+
+
+def _path(parts: tuple[int | str, ...]) -> str:
+    """Keys and positions as somebody would write them. An empty part is no key: a model put it there for a list."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part:
+            text += f".{part}" if text else part
+    return text
 
 
 def short(value: object) -> str:

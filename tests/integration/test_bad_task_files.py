@@ -39,7 +39,7 @@ def intent(**terminal: object) -> str:
         ),
         pytest.param(
             {"more": '[[two_way.bad]]\nlayer = "68/20"\nrect = [10, 0, 0, 10]'},
-            "two_way.bad.0.rect: [10, 0, 0, 10] is no rectangle; write [x0, y0, x1, y1]",
+            "two_way.bad[0].rect: [10, 0, 0, 10] is no rectangle; write [x0, y0, x1, y1]",
             id="rectangle inside out",
         ),
         pytest.param(
@@ -69,7 +69,7 @@ def intent(**terminal: object) -> str:
         pytest.param({"checker": "intent", "intent": '{"nets": ['}, "intent: invalid JSON: EOF", id="cut off intent"),
         pytest.param(
             {"checker": "intent", "intent": intent()},
-            "intent.nets.0.terminals.0.region: required, but not given",
+            "intent.nets[0].terminals[0].region: required, but not given",
             id="intent without a region",
         ),
         pytest.param(

@@ -97,7 +97,7 @@ INVALID = [
     (transform(1, 2, dx=FAR - 100), "transform: element 2 would reach beyond"),
     ({"op": "transform_shapes", "ids": [1]}, "transform_shapes.transform: required, but not given"),
     ({"op": "delete_shapes", "ids": []}, "at least 1 item"),
-    ({"op": "delete_shapes", "ids": ["1"]}, "delete_shapes.ids.0: input should be a valid integer"),
+    ({"op": "delete_shapes", "ids": ["1"]}, "delete_shapes.ids[0]: input should be a valid integer"),
     ({"op": "set_technology", "source": "technology t\nlayer 1 0 a"}, "source: line 2: "),
     ({"op": "set_technology", "source": ""}, "source: no technology line"),
     ({"op": "get_violations"}, "no run_drc since the session or technology began"),

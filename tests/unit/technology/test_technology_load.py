@@ -39,13 +39,13 @@ def test_both_forms_of_a_layer_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"8/0", z', '"8-0", z', "layers.0.layer: '8-0' is not a layer; write LAYER/DATATYPE"),
-        ('"19/0" }', '"70000/0" }', "layers.1.layer.layer: "),
-        ('"19/0" }', "190 }", "layers.1.layer: needs a table of keys (given 190)"),
-        ('"19/0" }', '"19/0", colour = "red" }', "layers.1.colour: unknown key"),
-        ('"00FF00FF"', '"green"', "layers.2.color: "),
+        ('"8/0", z', '"8-0", z', "layers[0].layer: '8-0' is not a layer; write LAYER/DATATYPE"),
+        ('"19/0" }', '"70000/0" }', "layers[1].layer.layer: "),
+        ('"19/0" }', "190 }", "layers[1].layer: needs a table of keys (given 190)"),
+        ('"19/0" }', '"19/0", colour = "red" }', "layers[1].colour: unknown key"),
+        ('"00FF00FF"', '"green"', "layers[2].color: "),
         ('"00FF00FF"', '"green"', "(given 'green')"),
-        ("thickness_nm = 300", "thickness_nm = 0", "layers.0.thickness_nm: "),
+        ("thickness_nm = 300", "thickness_nm = 0", "layers[0].thickness_nm: "),
         ('name = "two_metals"', "", "name: required, but not given"),
         ('name = "v1"', 'name = "m1"', "layer name m1 is declared twice"),
         ('"19/0" }', '"8/0" }', "layer 8/0 is declared twice"),
@@ -54,13 +54,13 @@ def test_both_forms_of_a_layer_are_read(tmp_path):
             'cut = "19/1"',
             "a connection names layer 19/1, which the technology does not declare",
         ),
-        ('kind = "width"', 'kind = "girth"', "rule_sets.all.0.kind: "),
+        ('kind = "width"', 'kind = "girth"', "rule_sets.all[0].kind: "),
         ('kind = "width"', 'kind = "girth"', "(given 'girth')"),
         ('kind = "width"', 'kind = "enclosure"', "rule M1.a: kind enclosure needs other_layer"),
         ("value = 160", 'value = 160, other_layer = "10/0"', "kind width does not take other_layer"),
-        ("value = 160", "value = 160.5", "rule_sets.all.0.value: "),
-        ("value = 160", "value = -1", "rule_sets.all.0.value: "),
-        ('id = "M1.a"', 'id = ""', "rule_sets.all.0.id: "),
+        ("value = 160", "value = 160.5", "rule_sets.all[0].value: "),
+        ("value = 160", "value = -1", "rule_sets.all[0].value: "),
+        ('id = "M1.a"', 'id = ""', "rule_sets.all[0].id: "),
         ('layer = "8/0", value', 'layer = "9/0", value', "rule M1.a of rule set 'all' names layer 9/0"),
         ("[rule_sets]", 'cut_by = { m1 = "poly" }\n[rule_sets]', "cut_by names 'poly'"),
         ("layers = [", "layers = [[", "not TOML: "),
@@ -82,12 +82,14 @@ def test_list_with_a_faulty_entry_is_not_called_too_short_as_well(tmp_path):
     path = write(tmp_path, 'name = "x"\nlayers = [{ name = "m", layer = "a" }]')
     with pytest.raises(TechnologyError) as caught:
         load_technology(path)
-    assert str(caught.value) == (f"{path}: layers.0.layer: 'a' is not a layer; write LAYER/DATATYPE, for example 68/20")
+    assert str(caught.value) == (
+        f"{path}: layers[0].layer: 'a' is not a layer; write LAYER/DATATYPE, for example 68/20"
+    )
 
 
 def test_every_fault_of_a_file_is_told_at_once(tmp_path):
     broken = MINIMAL.replace('"8/0", z', '"8-0", z').replace("value = 160", "value = -1")
-    with pytest.raises(TechnologyError, match=r"layers\.0\.layer: .*; rule_sets\.all\.0\.value: "):
+    with pytest.raises(TechnologyError, match=r"layers\[0\]\.layer: .*; rule_sets\.all\[0\]\.value: "):
         load_technology(write(tmp_path, broken))
 
 
