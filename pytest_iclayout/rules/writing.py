@@ -18,7 +18,9 @@ from pytest_iclayout.rules.sniff import GDS_FOLDER, LABELS_NAME, SPEC_NAME, is_p
 
 PROBLEMS = "problems"
 """The folder of the rules; the files name each other from the folder above it, where the published programs run."""
-_FILE_NAME = re.compile(r"(pass|fail)/[A-Za-z0-9_][A-Za-z0-9_.+-]*\.gds")
+_LONGEST_STEM = 200
+"""Letters: with its number and suffix a file's name stays below what file systems take."""
+_FILE_NAME = re.compile(rf"(pass|fail)/[A-Za-z0-9_][A-Za-z0-9_.+-]{{0,{_LONGEST_STEM - 1}}}\.gds")
 _GDS_HEADER = b"\x00\x06\x00\x02"
 
 
@@ -107,7 +109,7 @@ def _file_names(layouts: Iterable[LabelledLayout]) -> list[str]:
     for layout in layouts:
         name = layout.name
         if not _FILE_NAME.fullmatch(name):
-            stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name.removesuffix(".gds")).lstrip(".-+") or "layout"
+            stem = re.sub(r"[^A-Za-z0-9_.+-]", "_", name.removesuffix(".gds")).lstrip(".-+")[:_LONGEST_STEM] or "layout"
             name = f"{'fail' if layout.violates else 'pass'}/{stem}.gds"
         side, _, file = name.partition("/")
         stem = unique = file.removesuffix(".gds")

@@ -25,7 +25,7 @@ group = "metal"
 id = "m1"
 title = "met1: width and space"
 text = "met1 is at least 0.14 µm wide, and as far apart"
-layers = { met1 = "68/20", "via, 1" = "69/44" }
+layers = { met1 = "68/20", "on" = "69/44" }
 categories = [{ name = "W", text = "narrow" }, { name = "S", text = "near" }]
 gold = 'met1.width(0.14).output("W"); met1.space(0.14).output("S")'
 pass = ["met1 0 0 0.14 1"]
@@ -92,7 +92,7 @@ def test_the_files_name_each_other_as_the_published_programs_look_for_them(tmp_p
         "problems/m1/data/gds/fail/03.gds": ("1", "1"),
     }
     assert all((root / row["filename"]).is_file() for row in table)
-    assert spec["layers"] == {"met1": [68, 20], "via, 1": [69, 44]}
+    assert spec["layers"] == {"met1": [68, 20], "on": [69, 44]}
     assert spec["rules"] == [{"text": "narrow", "category": "W"}, {"text": "near", "category": "S"}]
 
 
@@ -128,6 +128,13 @@ def test_layouts_get_names_of_the_format_and_no_stem_twice(tmp_path: Path) -> No
     ]  # fmt: skip
     assert [one.gds() for one in again.layouts] == [one.gds() for one in rule.layouts]
     assert [one.violates for one in again.layouts] == [one.violates for one in rule.layouts]
+
+
+def test_layouts_whose_names_are_too_long_for_files_get_shorter_ones(tmp_path: Path) -> None:
+    names = [f"pass/{'x' * 250}{end}.gds" for end in "ab"]
+    (path,) = write_published([rule_of(*(shapes(name) for name in names))], tmp_path)
+    short = f"pass/pass_{'x' * 195}"
+    assert [one.name for one in load_published_rule(path).layouts] == [f"{short}.gds", f"{short}-2.gds"]
 
 
 def test_a_rule_without_a_gold_deck_has_none_afterwards(tmp_path: Path) -> None:
