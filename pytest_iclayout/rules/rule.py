@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pytest_iclayout.rules.shape_list import ShapeList
     from pytest_iclayout.rules.structure import Structure
 
+LONGEST_ID = 200
+"""Letters of a rule's id, which names files and folders."""
+
 
 class RuleError(ValueError):
     """A rule that cannot be used; the message names the file and the key or line."""

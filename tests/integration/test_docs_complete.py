@@ -29,7 +29,7 @@ from pytest_iclayout.geometry.netlist import Difference, ExpectedNet, Netlist
 from pytest_iclayout.rules.deck_edits import MutantKind
 from pytest_iclayout.rules.prompt import RuleContext
 from pytest_iclayout.rules.regression import RuleStatus
-from pytest_iclayout.rules.toml_file import RuleFileSpec, RuleSpec, StructureSpec
+from pytest_iclayout.rules.toml_spec import RuleFileSpec, RuleSpec, StructureSpec
 from pytest_iclayout.session.commands import Command
 from pytest_iclayout.session.errors import ErrorCode
 from pytest_iclayout.session.generators.registry import GENERATORS

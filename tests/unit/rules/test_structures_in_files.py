@@ -96,12 +96,6 @@ def test_title_cannot_end_its_text_in_the_gold_deck(tmp_path):
     assert r'report("a \"b\" \#{exit} c\\", $output)' in str(rule.gold)
 
 
-@pytest.mark.parametrize("shapes", ["m1 0 0 3000000 1", "m1 0 0 1e300 1", "cell A { m1 0 0 1 1 }; put A 0 0 x0"])
-def test_shapes_that_no_file_holds_are_an_error_of_the_layout(tmp_path, shapes):
-    with pytest.raises(RuleError, match=r"rules\.toml: rule m1\.w: layout 1: "):
-        load(tmp_path, BARE + f'pass = ["{shapes}"]\n')
-
-
 def test_structure_without_its_second_layer_is_told_in_one_line(tmp_path):
     text = BARE + 'structure = { kind = "enclosure", layer = "m1", value = 0.1 }\n'
     with pytest.raises(RuleError) as caught:
