@@ -14,6 +14,7 @@ import klayout.rdb as rdb
 from hypothesis import settings
 
 from pytest_iclayout.drc.decks.deck import Deck
+from pytest_iclayout.drc.decks.engines import Engine
 from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.drc.report import ReportError, count_items
 
@@ -55,14 +56,29 @@ def _read(report: Path) -> Found:
     return Found(True, frozenset(name for name, count in counts.items() if count), tuple(items))
 
 
-def run_alone(program: str, script: Path, layout: Path) -> Found:
+IN_STRMRUN = """# strmrun has no windows, which the DRC language asks about.
+module RBA
+  class CellView; def self.active; nil; end; end unless const_defined?(:CellView)
+  class LayoutView; def self.current; nil; end; end unless const_defined?(:LayoutView)
+end
+exit(RBA::Macro.new($deck).run)
+"""
+
+
+def run_alone(engine: Engine, script: Path, layout: Path) -> Found:
     """In a process of its own, as anyone would."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.lyrdb"
-        defines = ["-rd", f"input={layout}", "-rd", f"output={report}"]
         environment = os.environ | {"HOME": folder, "KLAYOUT_HOME": folder, "QT_QPA_PLATFORM": "offscreen"}
+        if engine.kind == "strmrun":
+            runner = Path(folder) / "runner.rb"
+            runner.write_text(IN_STRMRUN, encoding="utf-8")
+            environment["LD_PRELOAD"] = str(engine.library)
+            command = [str(runner), "-v", f"deck={script}", "-v", f"input={layout}", "-v", f"output={report}"]
+        else:
+            command = ["-b", "-r", str(script), "-rd", f"input={layout}", "-rd", f"output={report}"]
         done = subprocess.run(
-            [program, "-b", "-r", str(script), *defines],
+            [engine.program, *command],
             capture_output=True,
             env=environment,
             timeout=300,
@@ -71,10 +87,10 @@ def run_alone(program: str, script: Path, layout: Path) -> Found:
         return _read(report) if done.returncode == 0 and report.is_file() else FAILED
 
 
-def run_all_alone(program: str, decks: Sequence[Path], layouts: Sequence[Path]) -> list[list[Found]]:
+def run_all_alone(engine: Engine, decks: Sequence[Path], layouts: Sequence[Path]) -> list[list[Found]]:
     """Every deck on every layout, as many at a time as there are processors."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
-        runs = [[workers.submit(run_alone, program, deck, layout) for layout in layouts] for deck in decks]
+        runs = [[workers.submit(run_alone, engine, deck, layout) for layout in layouts] for deck in decks]
         return [[run.result() for run in row] for row in runs]
 
 

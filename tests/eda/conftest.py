@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pytest_iclayout.drc.decks.engines import Engine, find_engines
 from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.sandbox.policy import Limits, SandboxUnavailable, support
 
@@ -31,6 +32,20 @@ def contained_klayout(klayout: str) -> str:
 
 @pytest.fixture(scope="module")
 def pool(contained_klayout: str) -> Iterator[DeckPool]:
-    """Contained; a job has 20 s."""
-    with DeckPool(children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
+    """Of the application, whatever else is installed; contained; a job has 20 s."""
+    application = next(one for one in find_engines() if one.kind == "klayout")
+    with DeckPool(engine=application, children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=find_engines() or [None], ids=lambda one: one.kind if one else "none")
+def engine(request: pytest.FixtureRequest, contained_klayout: str) -> Engine:
+    """Each that is installed."""
+    found: Engine = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def engine_pool(engine: Engine) -> Iterator[DeckPool]:
+    with DeckPool(engine=engine, children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
         yield made

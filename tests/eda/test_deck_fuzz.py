@@ -13,6 +13,7 @@ from deck_grammar import DeckGrammar
 from deck_layouts import crowded
 from deck_runs import Found, is_nightly, run_all_alone, run_pooled
 
+from pytest_iclayout.drc.decks.engines import Engine
 from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.drc.engine import run_rules
 from pytest_iclayout.technology.layers import Layer
@@ -52,7 +53,7 @@ def _agrees(found: Found, rules: list[Rule], layout: Path) -> bool:
 
 
 def test_random_decks_give_the_same_alone_pooled_and_embedded(
-    klayout: str, pool: DeckPool, layouts: list[Path], tmp_path: Path
+    engine: Engine, engine_pool: DeckPool, layouts: list[Path], tmp_path: Path
 ) -> None:
     scripts, rules = [], {}
     for number in range(NIGHTLY_DECKS if is_nightly() else DECKS):
@@ -64,8 +65,8 @@ def test_random_decks_give_the_same_alone_pooled_and_embedded(
             code = grammar.deck()
         script.write_text(HEAD + code, encoding="utf-8")
         scripts.append(script)
-    alone = run_all_alone(klayout, scripts, layouts)
-    pooled = [run_pooled(pool, script, layouts) for script in scripts]
+    alone = run_all_alone(engine, scripts, layouts)
+    pooled = [run_pooled(engine_pool, script, layouts) for script in scripts]
     assert [script.read_text() for script, one, other in zip(scripts, alone, pooled, strict=True) if one != other] == []
     differing = [
         (scripts[number].read_text(), layout.name, sorted(found.bits))

@@ -14,6 +14,7 @@ from deck_layouts import LAYOUTS
 from deck_runs import Found, is_nightly, run_all_alone, run_pooled
 from decks import FAILING, GOOD
 
+from pytest_iclayout.drc.decks.engines import Engine
 from pytest_iclayout.drc.decks.pool import DeckPool
 
 pytestmark = pytest.mark.eda
@@ -41,18 +42,18 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def alone(klayout: str, scripts: dict[str, Path], layouts: list[Path]) -> Alone:
+def alone(engine: Engine, scripts: dict[str, Path], layouts: list[Path]) -> Alone:
     """Of each deck once: run alone it takes seconds."""
-    return cache(lambda name: run_all_alone(klayout, [scripts[name]], layouts)[0])
+    return cache(lambda name: run_all_alone(engine, [scripts[name]], layouts)[0])
 
 
 @pytest.mark.parametrize("name", [*GOOD, *FAILING])
 def test_pool_gives_what_a_process_a_run_gives(
-    pool: DeckPool, alone: Alone, scripts: dict[str, Path], layouts: list[Path], name: str
+    engine_pool: DeckPool, alone: Alone, scripts: dict[str, Path], layouts: list[Path], name: str
 ) -> None:
-    single = run_pooled(pool, scripts[name], layouts)
+    single = run_pooled(engine_pool, scripts[name], layouts)
     assert single == alone(name)
-    assert run_pooled(pool, scripts[name], layouts, batch=True) == single
+    assert run_pooled(engine_pool, scripts[name], layouts, batch=True) == single
     assert all(one.ok for one in single) != (name in FAILING)
 
 
@@ -64,13 +65,13 @@ def test_every_deck_marks_some_layout_and_not_every_category_always(alone: Alone
 
 
 def test_pool_gives_what_a_process_a_run_gives_on_decks_of_others(
-    klayout: str, pool: DeckPool, layouts: list[Path]
+    engine: Engine, engine_pool: DeckPool, layouts: list[Path]
 ) -> None:
     if not FURTHER.is_dir():
         pytest.skip(f"{FURTHER} is not here: decks of others, which this project does not contain")
     decks = [path for path in sorted(FURTHER.glob("*.drc")) if path.stem != "include"]
     if not is_nightly():  # the families are those of the other test: here two layouts, at seconds a run, are enough
         layouts = [path for path in layouts if path.stem in ("crowded", "hierarchy")]
-    expected = dict(zip(decks, run_all_alone(klayout, decks, layouts), strict=True))
-    found = {deck: run_pooled(pool, deck, layouts) for deck in decks}
+    expected = dict(zip(decks, run_all_alone(engine, decks, layouts), strict=True))
+    found = {deck: run_pooled(engine_pool, deck, layouts) for deck in decks}
     assert [deck.stem for deck in decks if found[deck] != expected[deck]] == []

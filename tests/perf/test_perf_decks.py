@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from itertools import cycle, islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from decks import GOOD
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.engines import find_engines
+from pytest_iclayout.drc.decks.engines import Engine, find_engines
 from pytest_iclayout.drc.decks.pool import DeckPool
 from pytest_iclayout.sandbox.policy import Limits
 
@@ -30,11 +29,11 @@ SOAK = int(os.environ.get("ICLAYOUT_SOAK", "20000"))
 
 
 @pytest.fixture(scope="module")
-def klayout() -> str:
-    program = shutil.which("klayout")
-    if program is None or not find_engines():
-        pytest.skip("no program named klayout is on the PATH")
-    return program
+def klayout() -> Engine:
+    for engine in find_engines():
+        if engine.kind == "klayout":
+            return engine
+    pytest.skip("no program named klayout is on the PATH")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def _rate(pool: DeckPool, decks: list[Deck], layouts: list[Path], *, batch: bool
 
 
 @pytest.fixture(scope="module")
-def alone(klayout: str, decks: list[Deck], layouts: list[Path], tmp_path_factory: pytest.TempPathFactory) -> float:
+def alone(klayout: Engine, decks: list[Deck], layouts: list[Path], tmp_path_factory: pytest.TempPathFactory) -> float:
     """Runs a second of an application a run, as many at a time as there are processors."""
     folder = tmp_path_factory.mktemp("decks")
     for name, deck in zip(SEVERAL, decks, strict=True):
@@ -94,7 +93,7 @@ def test_rate(benchmark: BenchmarkFixture, alone: float, decks: list[Deck], layo
 
 
 def test_thousand_rules_projected_from_a_tenth(
-    benchmark: BenchmarkFixture, klayout: str, layouts: list[Path], alone: float
+    benchmark: BenchmarkFixture, klayout: Engine, layouts: list[Path], alone: float
 ) -> None:
     codes = [f"{GOOD[name]}# {number}\n" for number, name in enumerate(islice(cycle(GOOD), RULES // 10))]
     with DeckPool() as pool:
@@ -114,7 +113,7 @@ def test_thousand_rules_projected_from_a_tenth(
     benchmark.extra_info.update(alone=alone, rates={what: rate})
 
 
-def test_soak(benchmark: BenchmarkFixture, klayout: str, decks: list[Deck], layouts: list[Path]) -> None:
+def test_soak(benchmark: BenchmarkFixture, klayout: Engine, decks: list[Deck], layouts: list[Path]) -> None:
     with DeckPool(limits=Limits(wall_s=60)) as pool:
 
         def run(executions: int) -> None:
