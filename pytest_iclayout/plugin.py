@@ -53,9 +53,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    from pytest_iclayout.rules.sniff import may_be_rules
+    from pytest_iclayout.rules.sniff import has_rule_table, may_be_rules
 
-    if may_be_rules(file_path):
+    given = parent.session.isinitpath(file_path)
+    if may_be_rules(file_path) or (given and has_rule_table(file_path)):
         from pytest_iclayout import rule_items
 
         return rule_items.RuleFile.from_parent(parent, path=file_path)
@@ -64,7 +65,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_iclayout.suite.sniff import may_be_ours
 
     top = highest_folder(file_path, parent.config)
-    if not (may_be_ours(file_path, top) or parent.session.isinitpath(file_path)):
+    if not (may_be_ours(file_path, top) or given):
         return None
     from pytest_iclayout import collect
 

@@ -105,13 +105,23 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _rules(paths: Iterable[Path]) -> tuple[list[Rule], list[str]]:
-    """The rules, and what is wrong with the others."""
+    """The rules, with their layouts, and what is wrong with the others."""
     from pytest_iclayout.rules.rule import RuleError
     from pytest_iclayout.suite.rule_files import rules_of
 
-    found = [one for path in paths for one in rules_of(path)]
-    errors = [str(one) for one in found if isinstance(one, RuleError)]
-    return [one for one in found if not isinstance(one, RuleError)], errors
+    rules: list[Rule] = []
+    errors: list[str] = []
+    for path in paths:
+        for one in rules_of(path):
+            try:
+                if isinstance(one, RuleError):
+                    raise one
+                len(one.layouts)  # those of a structure are only made now
+            except RuleError as error:
+                errors.append(str(error))
+            else:
+                rules.append(one)
+    return rules, errors
 
 
 def _row(rule: Rule) -> dict[str, object]:

@@ -15,10 +15,18 @@ GDS_FOLDER = "data/gds"
 """Of the published tree, below a rule's folder."""
 LABELS_NAME = "labels.csv"
 
-_KEYS = re.compile(rb"^(?:\xef\xbb\xbf)?[\"']?(categories|data_dir)[\"']?[ \t]*:", re.MULTILINE)
-_RULE_TABLE = re.compile(rb"^\s*\[\[\s*rule\s*\]\]", re.MULTILINE)
-_GOLD_KEY = re.compile(rb"^\s*gold\s*=", re.MULTILINE)
-_READ_AT_MOST = 16384
+_BOM = b"\xef\xbb\xbf"
+"""What some editors begin a file with."""
+_KEYS = re.compile(rb"^(?:" + _BOM + rb")?[\"']?(categories|data_dir)[\"']?[ \t]*:", re.MULTILINE)
+_RULE_TABLE = re.compile(
+    rb"^(?:" + _BOM + rb")?[ \t]*(?:\[\[[ \t]*[\"']?rules?[\"']?[ \t]*\]\]|\[[ \t]*[\"']?rule[\"']?[ \t]*\])",
+    re.MULTILINE,
+)
+"""Also as it is often written by mistake."""
+_RULE_KEY = re.compile(
+    rb"^[ \t]*[\"']?(text|layers|categories|structure|gold|base|pass|fail|equivalent)[\"']?[ \t]*[.=]", re.MULTILINE
+)
+_READ_AT_MOST = 65536
 
 
 def is_published_rule(path: Path) -> bool:
@@ -30,6 +38,8 @@ def is_published_rule(path: Path) -> bool:
         return False
     if os.path.exists(f"{os.fspath(path.parent)}/{GDS_FOLDER}/{LABELS_NAME}"):  # noqa: PTH110 - half the time
         return True
+    if not path.is_file():  # a pipe would be waited for without end
+        return False
     try:
         with path.open("rb") as file:
             return {match[1] for match in _KEYS.finditer(file.read(_READ_AT_MOST))} == {b"categories", b"data_dir"}
@@ -63,7 +73,7 @@ def table_has(path: Path, columns: tuple[str, ...]) -> bool:
     try:
         with path.open("rb") as file:
             if path.suffix == ".jsonl":
-                text = file.read(_ROW_AT_MOST)
+                text = file.read(_ROW_AT_MOST).removeprefix(_BOM)
                 # A row is cut off where it is long, so this is no JSON; its keys may come in any order.
                 return text.lstrip()[:1] == b"{" and all(f'"{name}"'.encode() in text for name in columns)
             file.seek(-8, os.SEEK_END)
@@ -79,15 +89,29 @@ def table_has(path: Path, columns: tuple[str, ...]) -> bool:
 
 
 def is_rule_file(path: Path) -> bool:
-    """Whether a TOML file has tables named ``rule`` and a gold deck: rules of ours."""
+    """Whether a TOML file has tables named ``rule``, with a gold deck, or layers and another key, or three others.
+
+    Other programs have such tables too; True means that what is wrong with the file is to be told.
+    """
+    keys = {match[1] for match in _RULE_KEY.finditer(_with_rule_table(path))}
+    return b"gold" in keys or len(keys) >= (2 if b"layers" in keys else 3)
+
+
+def has_rule_table(path: Path) -> bool:
+    """Whether a TOML file has a table named ``rule``, whatever its keys: enough for a file that somebody names."""
+    return bool(_with_rule_table(path))
+
+
+def _with_rule_table(path: Path) -> bytes:
+    """The beginning of a TOML file with a table named ``rule``; nothing of another file."""
     if path.suffix != ".toml":
-        return False
+        return b""
     try:
         with path.open("rb") as file:
             data = file.read(_READ_AT_MOST)
     except OSError:
-        return False
-    return _RULE_TABLE.search(data) is not None and _GOLD_KEY.search(data) is not None
+        return b""
+    return data if _RULE_TABLE.search(data) else b""
 
 
 def may_be_rules(path: Path) -> bool:

@@ -33,8 +33,9 @@ def _files(folder: Path) -> Iterator[Path]:
         if SPEC_NAME in names and is_published_rule(Path(place, SPEC_NAME)):
             folders.clear()  # below are its thousands of layouts
         for name in sorted(names):
-            if may_be_rules(Path(place, name)):
-                yield Path(place, name)
+            file = Path(place, name)
+            if file.is_file() and may_be_rules(file):
+                yield file
 
 
 def load_rules(path: Path, suite: str = "", suite_version: str = "") -> tuple[Rule, ...]:
@@ -48,6 +49,9 @@ def load_rules(path: Path, suite: str = "", suite_version: str = "") -> tuple[Ru
 
 def _of_file(path: Path, suite: str = "", suite_version: str = "") -> Iterator[Rule | RuleError]:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # Reading a pipe that nobody writes to would never end.
+            raise RuleError(f"{path}: a pipe, socket or device, not a file")
         # Each form with what it takes: a thousand published rules are collected without a layout library.
         if path.name == SPEC_NAME:
             from pytest_iclayout.rules.published import load_published_rule

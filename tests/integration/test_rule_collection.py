@@ -44,3 +44,32 @@ def test_collecting_published_rules_takes_no_layout_library(pytester: pytest.Pyt
     )
     result = pytester.runpytest_subprocess("--collect-only", "-q", "-s")
     result.stdout.fnmatch_lines(["*2 items; False"])
+
+
+NO_GOLD = """
+[[rule]]
+id = "w"
+text = "met1 is at least 0.14 µm wide."
+layers = { met1 = "68/20" }
+pass = ["met1 0 0 1 1"]
+"""
+NO_GOLD_TOLD = "*rules.toml: rule w: gold: required, but not given"
+
+
+@pytest.mark.parametrize("given", [".", "rules.toml"])
+@pytest.mark.parametrize("manifest", [False, True])
+def test_rule_without_its_gold_deck_is_told_and_neither_skipped_nor_read_as_a_task(
+    pytester: pytest.Pytester, given: str, manifest: bool
+) -> None:
+    pytester.path.joinpath("rules.toml").write_text('technology = "sky130"' + NO_GOLD, encoding="utf-8")
+    if manifest:
+        pytester.path.joinpath("manifest.toml").write_text('version = "1"\ntasks = ["t"]\n', encoding="utf-8")
+    result = pytester.runpytest_subprocess(given)
+    result.stdout.fnmatch_lines([NO_GOLD_TOLD])
+
+
+def test_file_of_rules_that_is_given_is_one_though_nearly_all_is_missing(pytester: pytest.Pytester) -> None:
+    pytester.path.joinpath("rules.toml").write_text('[[rule]]\nid = "w"\n', encoding="utf-8")
+    assert pytester.runpytest_subprocess().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result = pytester.runpytest_subprocess("rules.toml")
+    result.stdout.fnmatch_lines(["*rules.toml: rule w: text: required, but not given; rule w: layers: required*"])

@@ -256,7 +256,7 @@ def test_only_files_of_the_format_are_taken_for_rules(tmp_path: Path) -> None:
         ("x:\n  categories: [a]\n  data_dir: b\n", False),
         ("# categories:\n# data_dir:\n", False),
         ('data_dir: b\n"categories": [a]\n', True),
-        ("#" * 40_000 + "\ncategories: [a]\ndata_dir: b\n", False),
+        ("#" * 70_000 + "\ncategories: [a]\ndata_dir: b\n", False),
     ):
         other.write_text(text)
         assert is_published_rule(other) is ours, text

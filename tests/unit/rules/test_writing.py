@@ -212,6 +212,25 @@ def test_list_shows_the_good_rules_and_fails_for_the_bad_one(
     assert error.startswith(f"iclayout: {path}:2: not YAML: ")
 
 
+@pytest.mark.parametrize("verb", ["list", "export"])
+def test_rule_whose_layouts_cannot_be_made_is_told_and_only_listed_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    ours(tmp_path)
+    structure = 'structure = { kind = "width", layer = "m1", value = 0.001 }'
+    (tmp_path / "narrow.toml").write_text(
+        f'[[rule]]\nid = "narrow"\ntext = "m1 is wide"\nlayers = {{ m1 = "1/0" }}\ngold = "m1"\n{structure}\n'
+    )
+    more = [str(tmp_path / "out")] if verb == "export" else []
+    assert main(["rules", verb, str(tmp_path), *more]) == 2
+    out, error = capsys.readouterr()
+    assert ("m1 " in out, "narrow" in out) == (verb == "list", False)
+    assert error.startswith(
+        f"iclayout: {tmp_path / 'narrow.toml'}: rule narrow: structure: width of m1, value 1: no lay"
+    )
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("verb", [["list"], ["export"]])
 def test_a_path_without_rules_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
     folder = tmp_path / "empty"
