@@ -15,7 +15,7 @@ from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.rules.sniff import GDS_FOLDER, TABLE_SUFFIXES, is_dataset, table_has
 from pytest_iclayout.rules.tables import Row, read_rows
 
-__all__ = ["is_dataset", "iterate_dataset", "load_dataset"]
+__all__ = ["is_dataset", "iterate_dataset"]
 
 _RULE_COLUMNS = (
     "problem_id", "title", "nl_description", "category", "layers_json", "spec_yaml",
@@ -26,18 +26,9 @@ _LAYOUT_COLUMNS = (
 )  # fmt: skip
 
 
-def load_dataset(path: Path, suite: str = "", suite_version: str = "") -> tuple[Rule, ...]:
-    """All rules of a folder's tables, or those of one table of rules.  Raises RuleError for the first bad one."""
-    rules = []
-    for one in iterate_dataset(path, suite, suite_version):
-        if isinstance(one, RuleError):
-            raise one
-        rules.append(one)
-    return tuple(rules)
-
-
 def iterate_dataset(path: Path, suite: str = "", suite_version: str = "") -> Iterator[Rule | RuleError]:
-    """As :func:`load_dataset`, in the order of the rows; a bad rule is its error, and the others go on.
+    """All rules of a folder's tables, or those of one table of rules, in the order of the rows; a bad rule is its
+    error, and the others go on.
 
     The tables of layouts lie in the same folder, in folders below it, or in folders beside it.  They are those in the
     format of the table of rules, where there are any.  Raises RuleError for a table that cannot be read.

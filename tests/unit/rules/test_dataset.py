@@ -14,12 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 from published_tree import GOLD, LABELS, bar, make_tree, spec_text
 
-from pytest_iclayout.rules.dataset import iterate_dataset, load_dataset
+from pytest_iclayout.rules.dataset import iterate_dataset
 from pytest_iclayout.rules.published import load_published_rule
 from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.rules.sniff import is_dataset
 
 Row = dict[str, Any]
+
+
+def load_dataset(path: Path, suite: str = "", suite_version: str = "") -> list[Rule]:
+    rules = []
+    for one in iterate_dataset(path, suite, suite_version):
+        if isinstance(one, RuleError):
+            raise one
+        rules.append(one)
+    return rules
 
 
 def digest(data: str | bytes) -> str:
