@@ -37,8 +37,11 @@ def iterate_dataset(path: Path, suite: str = "", suite_version: str = "") -> Ite
         tables = [one for one in _tables(path, 2) if is_dataset(one)]
         if not tables:
             raise RuleError(f"{path}: no table with the columns problem_id, spec_yaml and labels_csv")
-    else:
+    elif is_dataset(path):
         tables = [path]
+    else:
+        raise RuleError(f"{path}: no table with the columns problem_id, spec_yaml and labels_csv, or a damaged one")
+    ids: dict[str, str] = {}
     layouts: dict[tuple[Path, ...], dict[str, _Layouts]] = {}
     for table in tables:
         files = _layout_tables(table)
@@ -46,7 +49,10 @@ def iterate_dataset(path: Path, suite: str = "", suite_version: str = "") -> Ite
             layouts[files] = _read_layouts(files)
         for place, row in read_rows(table, _RULE_COLUMNS):
             try:
-                yield _rule(place, row, table, layouts[files], suite, suite_version)
+                rule = _rule(place, row, table, layouts[files], suite, suite_version)
+                if ids.setdefault(rule.id, place) != place:
+                    raise RuleError(f"{place}: {rule.id}: {ids[rule.id]} has a rule of that id already")
+                yield rule
             except RuleError as error:
                 yield error
 
@@ -171,7 +177,7 @@ def _name(place: str, row: Row) -> str:
 
 
 def _gds(place: str, row: Row) -> bytes:
-    column = "gds" if "gds" in row else "gds_bytes"
+    column = "gds_bytes" if "gds_bytes" in row and "gds" not in row else "gds"
     data = row.get(column)
     if isinstance(data, str):
         try:

@@ -33,7 +33,7 @@ def read_labels(data: bytes, place: str, files: Collection[str], prefixes: Seque
     rows = table_rows(data, place)
     if not rows:
         raise RuleError(f"{place}: empty; needs the header {_FILENAME},CATEGORY,...")
-    line, header = rows[0]
+    line, header = rows[0][0], [cell.strip() for cell in rows[0][1]]
     categories = _categories(header, f"{place}:{line}")
     at = header.index(_FILENAME)
     columns = [(number, name) for number, name in enumerate(header) if number != at]
@@ -54,7 +54,7 @@ def read_labels(data: bytes, place: str, files: Collection[str], prefixes: Seque
             elif cell != "0":
                 raise RuleError(f"{place}:{line}: column {category}: {row[number]!r} is neither 0 nor 1")
         violates[name] = frozenset(ones)
-    missing = sorted(name for name in files if name.endswith(".gds") and name not in violates)
+    missing = sorted(name for name in files if name.lower().endswith(".gds") and name not in violates)
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise RuleError(f"{place}: no row for {missing[0]}{more}")

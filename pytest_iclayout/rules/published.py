@@ -43,9 +43,12 @@ def load_published_rule(spec_path: Path, suite: str = "", suite_version: str = "
     warnings = []
     if os.path.basename(folder) != spec.id:  # noqa: PTH119
         warnings.append(f"id: {spec.id} is not the folder's name; the published evaluator finds its decks by the id")
+    usual = f"gold/{spec.id}.drc"
+    named = spec.deck if spec.deck and not spec.deck.endswith(usual) else None
+    if named and gold == Path(folder, usual):
+        warnings.append(f"deck: {usual} is taken instead; there is no {named}")
     if gold is None:
-        usual = f"gold/{spec.id}.drc"
-        other = f" nor {spec.deck}" if spec.deck and not spec.deck.endswith(usual) else ""
+        other = f" nor {named}" if named else ""
         warnings.append(f"no gold deck: no {usual}{other}; whether a deck can meet the labels is not known")
     return published_rule(
         spec,

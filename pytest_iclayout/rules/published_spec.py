@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 
 from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.rules.labels import Labels
-from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory, RuleError
+from pytest_iclayout.rules.rule import LONGEST_ID, LabelledLayout, Rule, RuleCategory, RuleError
+from pytest_iclayout.rules.yaml_data import load_yaml
 from pytest_iclayout.technology.errors import explain, short
 from pytest_iclayout.technology.layers import Layer
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML is also built without the C library
 MOST_BYTES = 1 << 20
 """Of a spec.yaml, which has one or two thousand: what is larger is something else."""
 
-ID_PATTERN = r"^[^\s./\\][^\s/\\]*$"
-"""It is the name of the rule's folder."""
+ID_PATTERN = r"^[^\s./\\\x00-\x1f\x7f][^\s/\\\x00-\x1f\x7f]*$"
+"""It is the name of the rule's folder, and is shown on terminals."""
+_MOST_NAMED = 5
+"""Categories that a message lists."""
 
 
 def _layer(value: Any) -> Any:
@@ -47,7 +48,7 @@ class _Sentence(_Frozen):
 class PublishedSpec(_Frozen):
     """The keys of a ``spec.yaml`` that mean something."""
 
-    id: StrictStr = Field(pattern=ID_PATTERN)
+    id: StrictStr = Field(pattern=ID_PATTERN, max_length=LONGEST_ID)
     title: StrictStr | None = None
     categories: list[Annotated[StrictStr, Field(min_length=1)]] = Field(min_length=1)
     data_dir: StrictStr = Field(min_length=1)
@@ -73,16 +74,7 @@ def parse_spec(data: bytes, place: str, defaults: Mapping[str, Any] | None = Non
     """
     if len(data) > MOST_BYTES:
         raise RuleError(f"{place}: {len(data)} bytes are too many for the description of a rule")
-    try:
-        values = yaml.load(data.decode("utf-8-sig"), _Loader)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RuleError(f"{place}:{line}: not UTF-8: byte {data[error.start]:#04x}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f":{mark.line + 1}" if mark is not None else ""
-        reason = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise RuleError(f"{place}{at}: not YAML: {reason}") from error
+    values = load_yaml(data, place)
     if not isinstance(values, dict):
         raise RuleError(f"{place}: needs a mapping of keys, such as id, categories and data_dir")
     try:
@@ -138,7 +130,8 @@ def _require_same_categories(spec: PublishedSpec, labels: Labels, place: str, ta
     ):
         missing = sorted(set(names) - set(others))
         if missing:
-            raise RuleError(f"{place}: categories: {', '.join(missing)}: {what}")
+            more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+            raise RuleError(f"{place}: categories: {', '.join(missing[:_MOST_NAMED])}{more}: {what}")
 
 
 def _label_warnings(categories: Sequence[str], labels: Labels) -> Iterator[str]:

@@ -40,6 +40,7 @@ def _json_lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Row]]
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
     try:
+        import pyarrow
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise RuleError(f"{path}: reading Parquet needs pyarrow: pip install 'pytest-iclayout[dataset]'") from error
@@ -51,5 +52,5 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, Row]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{path}:{number}", row
-    except (OSError, ValueError) as error:  # pyarrow's own are these
+    except (OSError, ValueError, ArithmeticError, pyarrow.ArrowException) as error:  # times may be beyond Python's
         raise RuleError(f"{path}: not readable as Parquet: {' '.join(str(error).split())[:200]}") from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_iclayout.rules.rule import Rule, RuleError
-from pytest_iclayout.rules.sniff import SPEC_NAME, is_dataset, is_published_rule, may_be_rules
+from pytest_iclayout.rules.sniff import SPEC_NAME, TABLE_SUFFIXES, is_published_rule, may_be_rules
 
 
 def rules_of(path: Path) -> Iterator[Rule | RuleError]:
@@ -57,7 +57,7 @@ def _of_file(path: Path, suite: str = "", suite_version: str = "") -> Iterator[R
             from pytest_iclayout.rules.published import load_published_rule
 
             yield load_published_rule(path, suite, suite_version)
-        elif is_dataset(path):
+        elif path.suffix in TABLE_SUFFIXES:
             from pytest_iclayout.rules.dataset import iterate_dataset
 
             yield from iterate_dataset(path, suite, suite_version)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _LONGEST_VALUE = 60
 """Characters of a refused value that are repeated in a message: enough to recognise it."""
+_MOST_FAULTS = 10
+"""That are told of one document."""
 _REPR = reprlib.Repr()
 """Of nested values no more than can show: YAML's aliases make some bytes a tree of billions."""
 _REPR.maxlevel = 3
@@ -34,7 +36,8 @@ def explain(error: ValidationError) -> str:
         line = _line(fault)
         if line not in lines:
             lines.append(line)
-    return "; ".join(lines)
+    more = [f"and {len(lines) - _MOST_FAULTS} more"] if len(lines) > _MOST_FAULTS else []
+    return "; ".join([*lines[:_MOST_FAULTS], *more])
 
 
 def _line(fault: ErrorDetails) -> str:
@@ -64,7 +67,9 @@ def _path(parts: tuple[int | str, ...]) -> str:
     """Keys and positions as somebody would write them. An empty part is no key: a model put it there for a list."""
     text = ""
     for part in parts:
-        if isinstance(part, int):
+        if part == "[key]":  # pydantic's, of a key that is wrong itself
+            text += " (the key)"
+        elif isinstance(part, int):
             text += f"[{part}]"
         elif part:
             text += f".{part}" if text else part

@@ -18,6 +18,7 @@ from pytest_iclayout.rules.dataset import iterate_dataset
 from pytest_iclayout.rules.published import load_published_rule
 from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.rules.sniff import is_dataset
+from pytest_iclayout.suite.rule_files import rules_of
 
 Row = dict[str, Any]
 
@@ -178,6 +179,17 @@ def test_columns_stand_in_for_what_the_description_leaves_out(tmp_path: Path) ->
         ([task(labels_csv=LABELS.replace("M1_W", "X"))], layouts(), "spec_yaml: categories: M1_W: labels_csv has no"),
         ([task(gold_drc_sha256="0" * 64)], layouts(), "gold_drc: is not what gold_drc_sha256 says"),
         ([task(layers_json="[")], layouts(), "0001_physical: layers_json: not JSON: "),
+        (
+            [task(), task()],
+            layouts(),
+            "tasks.jsonl:2: 0001_physical: {folder}/tasks.jsonl:1 has a rule of that id already",
+        ),
+        (
+            [task(), task("b", spec_yaml=spec_text())],
+            [*layouts(), *layouts("b")],
+            "tasks.jsonl:2: 0001_physical: {folder}/tasks.jsonl:1 has a rule of that id already",
+        ),
+        ([task()], [{"problem_id": "0001_physical", "gds_path": "pass/wide.gds"}], "testcases.jsonl:1: gds: needs the"),
         ([task()], layouts()[:1], "labels_csv:3: column filename: no layout "),
         ([task()], [*layouts(), layout("fail/more.gds", 1)], "labels_csv: no row for fail/more.gds"),
         (
@@ -200,7 +212,7 @@ def test_damage_is_one_line_that_names_row_and_column(
     with pytest.raises(RuleError) as raised:
         load_dataset(tmp_path)
     assert str(raised.value).startswith(str(tmp_path))
-    assert message in str(raised.value)
+    assert message.replace("{folder}", str(tmp_path)) in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -227,6 +239,30 @@ def test_a_damaged_table_is_one_line(tmp_path: Path, name: str, data: bytes | No
     with pytest.raises(RuleError) as raised:
         load_dataset(path)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "duration"])
+def test_a_time_that_python_cannot_hold_is_one_line(tmp_path: Path, kind: str) -> None:
+    rows = pa.Table.from_pylist([task()])
+    times = pa.array([2**62], getattr(pa, kind)("us" if kind == "timestamp" else "s"))
+    pq.write_table(rows.set_column(rows.schema.get_field_index("title"), "title", times), tmp_path / "tasks.parquet")
+    write(tmp_path / "testcases.parquet", layouts())
+    with pytest.raises(RuleError, match=r"tasks.parquet: not readable as Parquet: \w"):
+        load_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_table_that_is_given_and_cannot_be_told_for_one_is_not_read_as_toml(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"tasks.{suffix}", [task()])
+    path.write_bytes(path.read_bytes()[:-20] if suffix == "parquet" else path.read_text().encode("utf-16"))
+    (error,) = rules_of(path)
+    assert str(error) == f"{path}: no table with the columns problem_id, spec_yaml and labels_csv, or a damaged one"
+
+
+def test_mark_of_the_byte_order_hides_no_table(tmp_path: Path) -> None:
+    for path in (write(tmp_path / "tasks.jsonl", [task()]), write(tmp_path / "testcases.jsonl", layouts())):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [rule.id for rule in load_dataset(tmp_path)] == ["0001_physical"]
 
 
 def test_what_is_missing_altogether_is_told(tmp_path: Path) -> None:

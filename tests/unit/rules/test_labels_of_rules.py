@@ -28,7 +28,7 @@ def test_ones_are_violations_in_the_order_of_the_rows() -> None:
         "\ufeff" + GOOD,
         GOOD.replace("\n", "\r\n"),
         GOOD.replace("\n", "\n\n") + ",,\n",
-        GOOD.replace(",1,", ", 1 ,"),
+        GOOD.replace(",1,", ", 1 ,").replace(",A,", " , A ,"),
         'filename,A,B\n"pass/a.gds","0","0"\n"fail/b.gds","1","0"\n',
         "A,filename,B\n0,pass/a.gds,0\n1,fail/b.gds,0\n",
         GOOD.replace("pass/a.gds", "./pass/a.gds").replace("fail/b.gds", "fail\\b.gds"),

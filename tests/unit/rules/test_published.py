@@ -10,6 +10,7 @@ import pytest
 from published_tree import GOLD, LABELS, bar, make_tree, spec_text
 
 from pytest_iclayout.rules.published import check_layouts, load_published_rule
+from pytest_iclayout.rules.published_spec import ID_PATTERN
 from pytest_iclayout.rules.rule import RuleError
 from pytest_iclayout.rules.sniff import is_published_rule
 from pytest_iclayout.technology.layers import Layer
@@ -119,7 +120,15 @@ def test_the_deck_that_the_file_names_is_the_gold_one(tmp_path: Path) -> None:
         (spec_text(layers="{met1: ['68', 20]}"), "layers.met1.layer: input should be a valid integer (given '68')"),
         (spec_text(layers="[met1]"), "layers: needs a table of keys (given ['met1'])"),
         (spec_text(rules="[{text: wide}]"), "rules[0].category: required, but not given"),
-        (spec_text(id="../up"), r"id: string should match pattern '^[^\s./\\][^\s/\\]*$' (given '../up')"),
+        (spec_text(id="../up"), f"id: string should match pattern '{ID_PATTERN}' (given '../up')"),
+        (spec_text(id='"a\\e[2J"'), f"id: string should match pattern '{ID_PATTERN}' (given 'a\\x1b[2J')"),
+        (spec_text(id="a" * 201), f"id: string should have at most 200 characters (given '{'a' * 58}…)"),
+        (spec_text(layers="{1: [68, 20]}"), "layers[1] (the key): input should be a valid string (given 1)"),
+        (
+            spec_text(categories=str(list(range(12)))),
+            "; ".join(f"categories[{one}]: input should be a valid string (given {one})" for one in range(10))
+            + "; and 2 more",
+        ),
         ("just text", "needs a mapping of keys, such as id, categories and data_dir"),
     ],
 )
@@ -136,7 +145,15 @@ def test_a_key_that_is_wrong_is_one_error_that_names_it(tmp_path: Path, spec: st
         ("id: a\ncategories: [A\n", 3, "not YAML: did not find expected ',' or ']'"),
         ("id: !!python/object:os.system a\n", 1, "not YAML: could not determine a constructor"),
         ("id: a\ntitle: \0\n", None, "not YAML: "),
-        ("id: 2020-99-99\n", None, "not YAML: month must be in 1..12"),
+        ("id: 2020-99-99\n", 1, "not YAML: '2020-99-99' is no timestamp"),
+        ("id: a\nx: !!bool maybe\n", 2, "not YAML: 'maybe' is no bool"),
+        ("id: a\nx: !!int ''\n", 2, "not YAML: '' is no int"),
+        ("id: a\nx: !!timestamp now\n", 2, "not YAML: 'now' is no timestamp"),
+        (f"id: a\nx: {'1:' * 300}1.5\n", 2, "not YAML: '1:1:1:1:"),
+        (f"id: a\nx: {'1' * 5000}\n", 2, "not YAML: '1111111"),
+        ("id: a\ntitle: b\nid: c\n", 3, "not YAML: the key 'id' stands twice"),
+        ("x: {a: {b: 1, b: 2}}\n", 1, "not YAML: the key 'b' stands twice"),
+        ("id: a\n---\nid: b\n", 2, "not YAML: but found another document"),
         ("[" * 100_000, None, "not YAML: "),
     ],
 )
@@ -163,6 +180,18 @@ def test_a_file_of_some_bytes_cannot_fill_the_memory_by_aliases(tmp_path: Path) 
         load_published_rule(path)
 
 
+def test_a_file_of_some_bytes_cannot_fill_the_memory_by_merge_keys(tmp_path: Path) -> None:
+    maps = ", ".join(f"{{{', '.join(f'k{part}_{n}: 0' for n in range(2000))}}}" for part in range(6))
+    path = make_tree(tmp_path, spec_text(extra=f"{{<<: [{maps}]}}"))
+    with pytest.raises(RuleError, match=r"spec.yaml:9: not YAML: more than 10000 keys in one mapping$"):
+        load_published_rule(path)
+
+
+def test_a_key_that_overrules_a_merged_one_does_not_stand_twice(tmp_path: Path) -> None:
+    merged = "{a: &a {x: 1, y: 2}, b: &b {<<: *a, x: 3}, c: {<<: [*b, *a], y: 4}}"
+    assert load_published_rule(make_tree(tmp_path, spec_text(extra=merged))).id == "0001_physical"
+
+
 def test_categories_that_are_not_the_columns_are_refused_both_ways(tmp_path: Path) -> None:
     path = make_tree(tmp_path / "missing", spec_text(categories="[M1_W, M1_S]"))
     table = path.parent / "data/gds/labels.csv"
@@ -172,6 +201,9 @@ def test_categories_that_are_not_the_columns_are_refused_both_ways(tmp_path: Pat
     path = make_tree(tmp_path / "extra", labels="filename,M1_W,M1_S\npass/wide.gds,0,0\nfail/narrow.gds,1,0\n")
     with pytest.raises(RuleError, match=r"spec.yaml: categories: M1_S: not in the list, but a column of .*labels.csv$"):
         load_published_rule(path)
+    path = make_tree(tmp_path / "many", spec_text(categories=str([f"C{number}" for number in range(7)])))
+    with pytest.raises(RuleError, match=r"categories: C0, C1, C2, C3, C4 and 2 more: .*labels.csv has no column$"):
+        load_published_rule(path)
 
 
 def test_a_layout_that_is_gone_and_one_without_a_label_are_refused(tmp_path: Path) -> None:
@@ -180,7 +212,11 @@ def test_a_layout_that_is_gone_and_one_without_a_label_are_refused(tmp_path: Pat
     gone.rename(gone.with_name("other.gds"))
     with pytest.raises(RuleError, match=r"labels.csv:3: column filename: no layout .*fail/narrow.gds'$"):
         load_published_rule(path)
+    gone.with_name("other.gds").rename(gone.with_name("other.GDS"))
     gone.write_bytes(bar(1))
+    with pytest.raises(RuleError, match=r"labels.csv: no row for fail/other.GDS$"):
+        load_published_rule(path)
+    gone.with_name("other.GDS").rename(gone.with_name("other.gds"))
     with pytest.raises(RuleError, match=r"labels.csv: no row for fail/other.gds$"):
         load_published_rule(path)
 
@@ -207,6 +243,10 @@ def test_a_rule_without_labels_is_refused_with_where_they_were_looked_for(tmp_pa
         (
             {"gold": None, "spec": spec_text(deck="best.drc")},
             "no gold deck: no gold/0001_physical.drc nor best.drc; whether",
+        ),
+        (
+            {"spec": spec_text(deck="gold/best.drc")},
+            "deck: gold/0001_physical.drc is taken instead; there is no gold/best.drc",
         ),
         ({"spec": spec_text(rules="[{text: a, category: B}]")}, "rules: category B is none of the rule's"),
         (
