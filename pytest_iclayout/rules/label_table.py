@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -59,6 +60,6 @@ def _layout(folder: Path, name: str) -> Path | None:
     parts = PurePosixPath(name.replace("\\", "/")).parts
     for start in range(len(parts)):
         path = folder.joinpath(*parts[start:])
-        if path.is_file():
+        if os.path.isfile(path):  # noqa: PTH113 - which also takes names that are too long for one
             return path.resolve()
     return None

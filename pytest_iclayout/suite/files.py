@@ -31,7 +31,8 @@ def read_text(path: Path) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Raises SuiteError as :func:`read_text` does, and for text that is not TOML."""
+    text = read_text(path)
     try:
-        return toml.loads(read_text(path))
-    except (toml.TOMLDecodeError, RecursionError) as error:
+        return toml.loads(text)
+    except (ValueError, RecursionError) as error:  # not only its own: a number may have too many digits
         raise SuiteError(f"{path}: not TOML: {error}") from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 if sys.version_info >= (3, 11):
-    from tomllib import TOMLDecodeError, loads
+    from tomllib import loads
 else:
-    from tomli import TOMLDecodeError, loads
+    from tomli import loads
 
-__all__ = ["TOMLDecodeError", "loads"]
+__all__ = ["loads"]

@@ -93,6 +93,7 @@ def test_fault_in_a_task(tasks, run, shown, keys, message):
         pytest.param(b"\n \n", "the file is empty", id="blank"),
         pytest.param(b"\x00\x01\x02", "not TOML: ", id="binary"),
         pytest.param(b'id = "bad"\ntier = 1\nx = ' + b"[" * 5000, "not TOML: ", id="nested too deep"),
+        pytest.param(b'id = "bad"\ntier = ' + b"1" * 5000, "not TOML: Exceeds the limit (4300", id="endless number"),
     ],
 )
 def test_file_in_a_suite_that_is_no_task_at_all(tasks, run, shown, content, message):

@@ -64,6 +64,8 @@ def test_both_forms_of_a_layer_are_read(tmp_path):
         ('layer = "8/0", value', 'layer = "9/0", value', "rule M1.a of rule set 'all' names layer 9/0"),
         ("[rule_sets]", 'cut_by = { m1 = "poly" }\n[rule_sets]', "cut_by names 'poly'"),
         ("layers = [", "layers = [[", "not TOML: "),
+        ("layers = [", f"x = {'1' * 5000}\nlayers = [", "not TOML: Exceeds the limit"),
+        ("layers = [", f"x = {'[' * 5000}\nlayers = [", "not TOML: "),
     ],
 )
 def test_fault_of_a_file_is_told_in_one_line_with_file_and_key(tmp_path, old, new, message):
