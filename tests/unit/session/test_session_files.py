@@ -310,7 +310,7 @@ DAMAGES = {
     "out of range": (lambda data: of_kind(data, "rect")["drawn"].update(box=[0, 0, FAR + 1, 1]), "less than or equal"),
     "moved out of range": (lambda data: of_kind(data, "instance")["drawn"].update(at=[FAR, 0]), "reaches beyond"),
     "bad revision": (lambda data: data.update(revision=-1), "revision: "),
-    "bad transcript": (lambda data: data.update(transcript=[{"seq": 0}]), "transcript.0"),
+    "bad transcript": (lambda data: data.update(transcript=[{"seq": 0}]), "transcript[0]"),
     "bad technology": (lambda data: data["technology"].update(layers=[]), "technology.layers"),
 }  # fmt: skip
 

@@ -52,7 +52,7 @@ def test_fixed_values_are_the_defaults() -> None:
         ({"w": {"default": 1, "choices": [1]}}, "parameters.w: choices: "),
         ({"w": {"default": 1, "choices": [1, 2, 1]}}, "parameters.w: choices: 1 is there twice"),
         ({"w": {"default": 3, "choices": [1, 2]}}, "parameters.w: default 3 is none of the choices 1, 2"),
-        ({"w": {"default": 1, "choices": [True, 1]}}, "parameters.w: choices.0"),
+        ({"w": {"default": 1, "choices": [True, 1]}}, "parameters.w: choices[0]"),
         ({"w": {"default": "met3", "choices": LAYERS}}, "default 'met3' is none of the choices met1, met2"),
         ({"w": {"default": "a", "choices": ["a", {"gds": "1/2"}]}}, "choices: a table needs a field name, a text"),
         ({"W": WIDTH}, "a.toml: parameters.W: no name for a parameter"),
