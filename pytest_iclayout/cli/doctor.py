@@ -44,10 +44,14 @@ def _doctor(options: argparse.Namespace) -> int:
 def _look() -> list[_Found]:
     from importlib.metadata import version
 
-    from pytest_iclayout.drc.decks.engines import INSTALL, find_engines
+    from pytest_iclayout.drc.decks.engines import EngineUnavailable, find_engine, find_engines
     from pytest_iclayout.sandbox.policy import SandboxUnavailable, support
 
-    engines = find_engines()
+    try:
+        find_engine()
+        lacking = ""
+    except EngineUnavailable as error:
+        lacking = str(error)
     means = support()
     try:
         means.require()
@@ -57,8 +61,11 @@ def _look() -> list[_Found]:
     run_as = "jobs run as nobody" if os.geteuid() == 0 else "jobs run as you"
     return [
         _Found("klayout module", version("klayout"), "pip install klayout", True),
-        *(_Found("KLayout application", f"{one.kind} {one.version} ({one.program})", "", True) for one in engines),
-        *([] if engines else [_Found("KLayout application", "", INSTALL, True)]),
+        *(
+            _Found("KLayout application", f"{one.kind} {one.version} ({one.program})", "", True)
+            for one in find_engines()
+        ),
+        *([_Found("KLayout application", "", lacking, True)] if lacking else []),
         _Found("containment", "" if refused else f"system call filter for {means.machine}; {run_as}", refused, True),
         _Found("Landlock", f"version {means.landlock}" if means.landlock else "", "Linux 5.13 or later", False),
         _Found(

@@ -136,15 +136,29 @@ def read_report(path: Path) -> Report:
     )
 
 
-def count_items(path: Path) -> dict[str, int]:
-    """:attr:`Report.counts` of a report database, without its markers. Raises ReportError as :func:`read_report`."""
+class Counts(NamedTuple):
+    """:attr:`Report.counts`, and how the report itself writes the categories that have markers: see written_name.
+
+    The two differ in more than quotes: a category ``a`` within ``M1`` and one called ``M1.a`` have the same name, and
+    are written ``M1.a`` and ``'M1.a'``.
+    """
+
+    items: dict[str, int]
+    written: tuple[str, ...]
+
+
+def count_items(path: Path) -> Counts:
+    """Of a report database, without its markers. Raises ReportError as :func:`read_report`."""
     report = load_database(path)
     counts: dict[str, int] = {}
+    written = []
     for name, category in walk_categories(report.each_category()):
         # A category's own count holds those of the categories within it.
-        below = sum(one.num_items() for one in category.each_sub_category())
-        counts[name] = counts.get(name, 0) + category.num_items() - below
-    return counts
+        own = category.num_items() - sum(one.num_items() for one in category.each_sub_category())
+        counts[name] = counts.get(name, 0) + own
+        if own:
+            written.append(category.path())
+    return Counts(counts, tuple(written))
 
 
 def load_database(path: Path) -> rdb.ReportDatabase:

@@ -21,7 +21,10 @@ class Reading(str, Enum):
 
 
 class Confusion(BaseModel):
-    """Counts over the layouts of a rule; a violation is the positive class."""
+    """Counts over the layouts of a rule; a violation is the positive class.
+
+    ``error`` counts those on which the deck did not run to its end, which are none of the others: it said nothing.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,16 +32,15 @@ class Confusion(BaseModel):
     false_positive: int = 0
     false_negative: int = 0
     true_negative: int = 0
+    error: int = 0
 
     @property
     def f1(self) -> float:
-        """2 TP / (2 TP + FP + FN); 0 where that is 0 / 0, as the published evaluator has it."""
+        """2 TP / (2 TP + FP + FN); 0 where that is 0 / 0, as the published evaluator has it, and in error."""
         wrong = self.false_positive + self.false_negative
-        return 0.0 if self.true_positive == 0 else 2 * self.true_positive / (2 * self.true_positive + wrong)
-
-    @property
-    def right(self) -> bool:
-        return self.false_positive == self.false_negative == 0
+        if self.error or self.true_positive == 0:
+            return 0.0
+        return 2 * self.true_positive / (2 * self.true_positive + wrong)
 
 
 class LayoutResult(BaseModel):
@@ -68,7 +70,7 @@ class LayoutResult(BaseModel):
 class RuleVerdict(BaseModel):
     """``success``: every label of every category is met, no other category is reported and, read strictly, every
     run came to its end.  ``error``: at least one run did not.  ``f1`` is the mean over the categories; 0 in error
-    when read strictly."""
+    when read strictly.  Read leniently, a run that did not come to its end is counted as one that found nothing."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -104,15 +106,14 @@ def evaluate(rule: Rule, executions: Sequence[Execution], reading: Reading = Rea
     The published evaluator (see docs/rules.md) counts a run without a report as one without violations, a category
     whose labels are all 0 as failed, and sees no category that KLayout quotes; the lenient reading does all of it.
     """
-    counts = {name: [0, 0, 0, 0] for name in rule.category_names}
+    counts = {name: [0, 0, 0, 0, 0] for name in rule.category_names}
     results = []
     for layout, execution in zip(rule.layouts, executions, strict=True):
-        found = execution.violated if execution.ok else frozenset[str]()
-        if reading is Reading.LENIENT:
-            found = frozenset(map(written_name, found))
-        for name in rule.category_names:
-            counts[name][2 * (name not in found) + (name not in layout.violates)] += 1
+        found = frozenset(execution.written) if reading is Reading.LENIENT else execution.violated
         silent = not execution.ok
+        for name in rule.category_names:
+            told = 2 * (name not in found) + (name not in layout.violates)
+            counts[name][4 if silent and reading is Reading.STRICT else told] += 1
         results.append(
             LayoutResult(
                 layout=layout.name,
@@ -124,18 +125,24 @@ def evaluate(rule: Rule, executions: Sequence[Execution], reading: Reading = Rea
             )
         )
     categories = {
-        name: Confusion(true_positive=tp, false_positive=fp, false_negative=fn, true_negative=tn)
-        for name, (tp, fp, fn, tn) in counts.items()
+        name: Confusion(true_positive=tp, false_positive=fp, false_negative=fn, true_negative=tn, error=error)
+        for name, (tp, fp, fn, tn, error) in counts.items()
     }
-    error = any(one.status is not Status.OK for one in results)
-    f1 = sum(one.f1 for one in categories.values()) / len(categories)
     if reading is Reading.STRICT:
-        right = all(one.right for one in results)
-        return RuleVerdict(
-            reading=reading, success=right, error=error, f1=0.0 if error else f1,
-            categories=categories, layouts=tuple(results),
-        )  # fmt: skip
-    met = all(one.f1 == 1.0 for one in categories.values()) and not any(one.unexpected for one in results)
+        success = all(one.right for one in results)
+    else:
+        success = all(one.f1 == 1.0 for one in categories.values()) and not any(one.unexpected for one in results)
     return RuleVerdict(
-        reading=reading, success=met, error=error, f1=f1, categories=categories, layouts=tuple(results)
-    )  # fmt: skip
+        reading=reading,
+        success=success,
+        error=any(one.status is not Status.OK for one in results),
+        f1=sum(one.f1 for one in categories.values()) / len(categories),
+        categories=categories,
+        layouts=tuple(results),
+    )
+
+
+def most_telling(results: Sequence[LayoutResult]) -> LayoutResult | None:
+    """The first that is wrong: with a label that is not met, else with another category, else in error."""
+    wrong = [one for one in results if not one.right]
+    return min(wrong, key=lambda one: (not (one.missed or one.false), one.status is not Status.OK), default=None)

@@ -20,8 +20,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-_START_S = 60
+_START_S = 20
 """A server that is not ready by then is not coming: KLayout starts in one to two seconds on a busy machine."""
+_MOST_TOLD = 500
 _GRACE_S = 30
 """The server ends overdue children itself; if it does not report one so long after its time, it hangs."""
 
@@ -65,10 +66,12 @@ class _Job:
 
 
 class ForkServer:
-    """``command(jobs_fd, done_fd)`` gives the program's arguments; ``children`` jobs run at a time.
+    """``command(jobs_fd, done_fd)`` gives the program's arguments; ``children`` jobs run at a time.  ``program``
+    is what errors call it, as the command may begin with walls around it, and ``advice`` what they say to do.
 
-    A server that dies is started again.  The jobs that it had are then tried one at a time: one that a server dies
-    with again is reported, once, and the others are unharmed.  Thread-safe; end it with :meth:`close`.
+    A server that never started is not tried again.  One that dies is; the jobs that it had are then tried one at a
+    time: one that a server dies with again is reported, once, and the others are unharmed.  Thread-safe; end it with
+    :meth:`close`.
     """
 
     def __init__(
@@ -76,8 +79,14 @@ class ForkServer:
         command: Callable[[int, int], Sequence[str]],
         children: int,
         environment: Mapping[str, str],
+        program: str,
+        advice: str,
     ) -> None:
         self._command = command
+        self._program = program
+        self._advice = advice
+        self._has_run = False
+        self._refusal = ""
         self._children = children
         self._environment = dict(environment)
         self._lock = threading.RLock()
@@ -99,23 +108,24 @@ class ForkServer:
                 raise ServerError("the server is closed")
             if self._process is not None:
                 return
+            if self._refusal:
+                raise ServerError(self._refusal)
             jobs_in, self._jobs_fd = os.pipe()
             done_fd, done_out = os.pipe()
-            command = list(self._command(jobs_in, done_out))
             try:
                 self._process = subprocess.Popen(
-                    command,
+                    list(self._command(jobs_in, done_out)),
                     pass_fds=(jobs_in, done_out),
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
                     env=self._environment,
                     start_new_session=True,
                 )
             except OSError as error:
                 for descriptor in (self._jobs_fd, done_fd):
                     os.close(descriptor)
-                raise ServerError(f"{command[0]}: cannot be started: {error.strerror}") from error
+                raise ServerError(f"{self._program} cannot be started: {error.strerror}") from error
             finally:
                 os.close(jobs_in)
                 os.close(done_out)
@@ -123,9 +133,16 @@ class ForkServer:
             complaints = _Tail(self._process)
             ready = lines.next(_START_S)
             if not ready:
+                _kill(self._process)
                 self._end_process()
                 lines.close()
-                raise ServerError(f"{command[0]}: did not start as a server: {complaints.text() or 'it said nothing'}")
+                did = f"was not ready within {_START_S} s" if ready is None else "ended before it was ready"
+                said = " ".join(complaints.text().split())[-_MOST_TOLD:]
+                why = f"{self._program} does not work: as a server for scripts it {did} and printed "
+                why += f"{repr(said) if said else 'nothing'}; {self._advice}"
+                self._refusal = "" if self._has_run else why
+                raise ServerError(why)
+            self._has_run = True
             self.paths = tuple(json.loads(ready).get("paths", ()))
             threading.Thread(target=self._read, args=(self._process, lines), daemon=True, name="fork-server").start()
 
@@ -291,7 +308,7 @@ class _Lines:
 
 
 class _Tail:
-    """The last of what a server says on its standard error, which must be read or it stops there."""
+    """The last of what a server prints, which must be read or it stops there."""
 
     _BYTES = 4000
 
@@ -302,8 +319,8 @@ class _Tail:
         self._thread.start()
 
     def _read(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as stream:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
             while data := os.read(stream.fileno(), 1 << 16):
                 self._text = (self._text + data)[-self._BYTES :]
 

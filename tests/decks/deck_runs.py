@@ -40,7 +40,7 @@ FAILED = Found(False, frozenset(), ())
 
 def _read(report: Path) -> Found:
     try:
-        counts = count_items(report)
+        counts = count_items(report).items
     except ReportError:
         return FAILED
     database = rdb.ReportDatabase("")

@@ -28,12 +28,18 @@ from pytest_iclayout.sandbox.policy import Limits, Policy, support
 class Language(Protocol):
     """What runs scripts of a kind, and how a job is told to it.
 
-    ``name`` is the program's kind and version, as executions tell it; ``most_runs`` is how many layouts a child may
-    take in turn.
+    ``name`` is the program's kind and version, as executions tell it, ``program`` its path, and ``advice`` what to do
+    where it does not start; ``most_runs`` is how many layouts a child may take in turn.
     """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def program(self) -> str: ...
+
+    @property
+    def advice(self) -> str: ...
 
     @property
     def most_runs(self) -> int: ...
@@ -76,7 +82,7 @@ class ExecutionPool:
         self._folder = WorkFolder()
         self._numbers = itertools.count(1)
         environment = self._folder.environment() | dict(language.environment())
-        self._server = ForkServer(self._command(), self.children, environment)
+        self._server = ForkServer(self._command(), self.children, environment, language.program, language.advice)
         # Also when nobody closes the pool: the server goes with the last reference, or with the interpreter.
         self._end = weakref.finalize(self, _close, self._server, self._folder)
 
@@ -149,7 +155,10 @@ class ExecutionPool:
 
     def _key(self, deck: Deck, layout: Path) -> str:
         limits = self.limits.model_dump_json()
-        text = "\0".join((deck.digest, layout.name, self._language.name, limits, str(self._sandbox)))
+        # With the fields: what was kept by a version that knew other ones says less, or something else.
+        text = "\0".join(
+            (*Execution.model_fields, deck.digest, layout.name, self._language.name, limits, str(self._sandbox))
+        )
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _failed(self, reason: str) -> Execution:
@@ -215,7 +224,7 @@ class ExecutionPool:
             return self._failed(f"the job could not begin: {why or 'it said nothing'}")
         if not output.parent.is_dir():
             return self._failed("the job's folder is gone: something else removed it")
-        status, reason, items = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
+        status, reason, counts = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
         if status is Status.ERROR and _is_full(output.parent):
             return self._failed(f"the disk of the pool's folder is full: {reason}")
         reason = reason.replace(str(runs[number].layout), "the layout")
@@ -224,11 +233,12 @@ class ExecutionPool:
                 with replacing(keep) as beside:
                     shutil.copyfile(output, beside)
             except OSError as error:
-                status, reason, items = Status.ERROR, f"{keep}: the report cannot be written: {error.strerror}", {}
+                return self._failed(f"{keep}: the report cannot be written: {error.strerror}")
         return Execution(
             status=status,
             reason=reason,
-            items=items,
+            items=counts.items,
+            written=counts.written,
             log=log,
             wall_s=result.wall_s / len(runs),
             cpu_s=result.cpu_s / len(runs),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.engines import Engine, find_engine
+from pytest_iclayout.drc.decks.engines import ADVICE, Engine, find_engine
 from pytest_iclayout.drc.decks.execution import Conventions, Execution
 from pytest_iclayout.drc.decks.execution_pool import ExecutionPool
 from pytest_iclayout.drc.decks.store import ExecutionStore
@@ -45,10 +45,12 @@ class _Drc:
     """KLayout's DRC language, in an application."""
 
     most_runs = _BATCH
+    advice = ADVICE
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.name = f"{engine.kind} {engine.version}"
+        self.program = engine.program
         self.conventions = Conventions("the KLayout application", "$output", _complaint, count_items)
 
     def server_command(self, jobs_fd: int, done_fd: int, children: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -14,11 +15,12 @@ from typing import Any
 import klayout
 
 import pytest_iclayout
+from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.execution import Conventions
 from pytest_iclayout.drc.decks.execution_pool import ExecutionPool
 from pytest_iclayout.drc.decks.store import ExecutionStore
-from pytest_iclayout.drc.report import ReportError, count_items
+from pytest_iclayout.drc.report import Counts, ReportError, count_items
 from pytest_iclayout.sandbox.policy import Limits
 
 _MOST_JSON_BYTES = 1 << 20
@@ -47,9 +49,11 @@ class _Python:
     """The interpreter that this process runs in, less what is installed beside klayout."""
 
     most_runs = 1
+    advice = "it must be able to import klayout.db"
 
     def __init__(self) -> None:
         self.name = f"python {platform.python_version()} with klayout {version('klayout')}"
+        self.program = _interpreter()
         self.conventions = Conventions("the Python interpreter", "sys.argv[2]", _complaint, count_report)
 
     def server_command(self, jobs_fd: int, done_fd: int, children: int) -> list[str]:
@@ -80,14 +84,21 @@ def _interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
+_FRAME = re.compile(r'^ *File "[^"/<]+", line (\d+)', re.MULTILINE)
+"""Of the script itself, which a log names without a folder."""
+
+
 def _complaint(log: str) -> str:
-    """The last line: Python ends a traceback with the exception."""
+    """The last line, as Python ends a traceback with the exception, and where in the script that was."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    if not lines:
+        return ""
+    frames = _FRAME.findall(log.rpartition("Traceback (most recent call last)")[2])
+    return lines[-1][:400] + (f" (at line {frames[-1]})" if frames else "")
 
 
-def count_report(path: Path) -> dict[str, int]:
-    """Markers by category, of a report database or of a JSON object. Raises ReportError."""
+def count_report(path: Path) -> Counts:
+    """Of a report database or of a JSON object. Raises ReportError."""
     with path.open("rb") as stream:
         begin = stream.read(_MOST_JSON_BYTES + 1)
     if begin.lstrip().startswith(b"<"):
@@ -108,4 +119,4 @@ def count_report(path: Path) -> dict[str, int]:
         if not isinstance(count, int) or count < 0:
             raise ReportError(f"{path}: category {name!r}: write true, false or how many violations there are")
         found[name] = int(count)
-    return found
+    return Counts(found, tuple(written_name(name) for name, count in found.items() if count))

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_iclayout.drc.decks.engines import EngineUnavailable, find_engine, find_engines
+from pytest_iclayout.drc.decks import engines
+from pytest_iclayout.drc.decks.deck import Deck
+from pytest_iclayout.drc.decks.engines import Engine, EngineUnavailable, find_engine, find_engines
+from pytest_iclayout.drc.decks.pool import DeckPool, run_all
+from pytest_iclayout.sandbox import fork_server
 
 
 @pytest.fixture
@@ -19,7 +23,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fake(path: Path, says: str) -> None:
-    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    program(path, f"#!/bin/sh\necho '{says}'\n")
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(text)
     path.chmod(0o755)
 
 
@@ -55,3 +63,55 @@ def test_what_is_too_old_or_something_else_is_not_taken(folder: Path, says: str)
     fake(folder / "klayout", says)
     with pytest.raises(EngineUnavailable, match=r"no KLayout application 0\.28 or newer on PATH .*apt-get install"):
         find_engine()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("#!/bin/sh\necho No license.\nexit 3", r"(-b -v) it ended with status 3 and printed 'No license.'"),
+        ("#!/bin/sh\nexit 1", "it ended with status 1 and printed nothing"),
+        ("#!/bin/sh\necho KLayout 0.27.13", "is of version 0.27.13"),
+        ("#!/no/such/interpreter", "cannot be started: No such file or directory"),
+        ("#!/bin/sh\necho KLayout 0.28.5; /bin/sleep 600", "it did not end within 1 s and printed 'KLayout 0.28.5'"),
+        ("#!/bin/sh\nwhile :; do echo y; done", "it did not end within 1 s and printed 'y'"),
+    ],
+    ids=["status", "silent", "old", "no program", "hangs", "prints on"],
+)
+def test_program_that_does_not_work_is_named_with_what_it_did(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    monkeypatch.setattr(engines, "_ANSWER_S", 1)
+    program(folder / "klayout", text)
+    with pytest.raises(EngineUnavailable) as caught:
+        find_engine()
+    assert f"{folder / 'klayout'} " in str(caught.value)
+    assert told in str(caught.value)
+    assert str(caught.value).endswith(f"{engines.ADVICE}; {engines.INSTALL}")
+
+
+def test_what_a_hanging_program_started_is_ended_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_ANSWER_S", 1)
+    program(folder / "klayout", f"#!/bin/sh\n/bin/sleep 600 &\necho $! > {folder / 'pid'}\nwait")
+    assert find_engines() == ()
+    status = Path(f"/proc/{(folder / 'pid').read_text().strip()}/stat")
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "did"),
+    [
+        ("exec /bin/sleep 600", "was not ready within 1 s and printed nothing"),
+        ("echo broken; exit 1", "ended before it was ready and printed 'broken'"),
+    ],
+)
+def test_application_that_never_serves_is_named_once_and_not_waited_for_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, did: str
+) -> None:
+    monkeypatch.setattr(fork_server, "_START_S", 1)
+    program(folder / "klayout", f"#!/bin/sh\necho started >> {folder / 'starts'}\n{text}\n")
+    engine = Engine(kind="klayout", program=str(folder / "klayout"), version="0.28.5")
+    with DeckPool(engine=engine, sandbox=False) as pool:
+        executions = run_all(pool, Deck.of_text("", "a.drc"), [b"one", b"two", b"three"])
+    why = f"{folder / 'klayout'} does not work: as a server for scripts it {did}; {engines.ADVICE}"
+    assert {(one.infrastructure, one.reason) for one in executions} == {(True, why)}
+    assert (folder / "starts").read_text().count("started") == 1

@@ -96,11 +96,12 @@ def test_true_and_numbers_are_violations_and_the_log_is_kept(pool: ScriptPool) -
     ("script", "reason"),
     [
         pytest.param("pass", "left no report at sys.argv[2]", id="no report"),
-        pytest.param(WELL + "raise KeyError('m1')", "KeyError: 'm1'", id="exception after the report"),
+        pytest.param(WELL + "raise KeyError('m1')", "KeyError: 'm1' (at line 3)", id="exception after the report"),
+        pytest.param("import json\n\njson.loads('{')", "(char 1) (at line 3)", id="exception in a library"),
         pytest.param(WELL + "sys.exit('gave up')", "gave up", id="exit with words"),
         pytest.param(WELL + "sys.exit(3)", "ended with status 3", id="exit with a status"),
         pytest.param(WELL + "import os; os._exit(0)", "ended early: 0 of 1 run(s) reported", id="exit at once"),
-        pytest.param("def f(:", "SyntaxError: invalid syntax", id="syntax"),
+        pytest.param("import sys\ndef f(:", "SyntaxError: invalid syntax (at line 2)", id="syntax"),
         pytest.param(WELL.replace("{}", '{"a": -1}'), "category 'a': write true, false or how many", id="negative"),
         pytest.param(WELL.replace("{}", '{"a": 0.5}'), "category 'a': write true, false or how many", id="half"),
         pytest.param(WELL.replace("{}", '{"a": 0, "a": 1}'), "category 'a' stands twice", id="twice"),
@@ -220,8 +221,9 @@ def test_killed_server_is_started_again_and_no_job_is_lost() -> None:
 
 
 def test_server_that_cannot_start_says_why() -> None:
-    broken = ForkServer(lambda jobs, done: [sys.executable, "-c", "raise SystemExit('no such thing')"], 1, {})
-    with pytest.raises(ServerError, match="no such thing"):
+    command = [sys.executable, "-c", "raise SystemExit('no such thing')"]
+    broken = ForkServer(lambda jobs, done: command, 1, {}, "/opt/python", "mend it")
+    with pytest.raises(ServerError, match=r"^/opt/python does not work: .* printed 'no such thing'; mend it$"):
         broken.start()
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
+import klayout.rdb as rdb
 import pytest
 
 from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.drc.decks.execution import Execution, Status
-from pytest_iclayout.rules.evaluate import Reading, evaluate
+from pytest_iclayout.drc.report import count_items
+from pytest_iclayout.rules.evaluate import LayoutResult, Reading, evaluate, most_telling
 from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory
 from pytest_iclayout.rules.shape_list import ShapeList
 
@@ -32,7 +35,7 @@ def rule_of(*categories: str, labels: tuple[str, ...]) -> Rule:
 
 
 def said(**items: int) -> Execution:
-    return Execution(status=Status.OK, items=items)
+    return Execution(status=Status.OK, items=items, written=tuple(written_name(one) for one in items if items[one]))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,37 @@ def test_a_category_in_quotes_is_met_only_in_the_published_reading() -> None:
     assert evaluate(rule, executions, Reading.LENIENT).success
 
 
+@pytest.mark.parametrize(
+    ("path", "written", "lenient"),
+    [(("M1", "a"), "M1.a", True), (("M1.a",), "'M1.a'", False), (("M1", "2b"), "M1.'2b'", False)],
+)
+def test_a_category_within_another_one_is_found_in_the_published_reading_where_its_name_needs_no_quotes(
+    tmp_path: Path, path: tuple[str, ...], written: str, lenient: bool
+) -> None:
+    report = rdb.ReportDatabase("")
+    category = report.create_category(path[0])
+    for name in path[1:]:
+        category = report.create_category(category, name)
+    report.create_item(report.create_cell("TOP").rdb_id(), category.rdb_id())
+    report.save(str(tmp_path / "a.lyrdb"))
+    item = ElementTree.parse(tmp_path / "a.lyrdb").findtext("./items/item/category")
+    counts = count_items(tmp_path / "a.lyrdb")
+    assert counts.written == (written,) == (item,)
+    rule = rule_of(".".join(path), labels=("", ".".join(path)))
+    executions = [said(), Execution(status=Status.OK, items=counts.items, written=counts.written)]
+    assert evaluate(rule, executions).success
+    assert evaluate(rule, executions, Reading.LENIENT).success == lenient
+
+
+def test_categories_of_one_name_are_told_apart_in_the_published_reading(tmp_path: Path) -> None:
+    report = rdb.ReportDatabase("")
+    cell, outer = report.create_cell("TOP"), report.create_category("M1")
+    for category in (report.create_category(outer, "a"), report.create_category("M1.a")):
+        report.create_item(cell.rdb_id(), category.rdb_id())
+    report.save(str(tmp_path / "a.lyrdb"))
+    assert count_items(tmp_path / "a.lyrdb") == ({"M1": 0, "M1.a": 2}, ("M1.a", "'M1.a'"))
+
+
 @pytest.mark.parametrize("status", [Status.ERROR, Status.TIMEOUT, Status.KILLED])
 def test_a_run_that_did_not_end_is_an_error_or_no_violation(status: Status) -> None:
     rule = rule_of("A", labels=("", "A"))
@@ -77,6 +111,38 @@ def test_a_run_that_did_not_end_is_an_error_or_no_violation(status: Status) -> N
     strict, lenient = evaluate(rule, executions), evaluate(rule, executions, Reading.LENIENT)
     assert (strict.success, strict.error, strict.f1) == (False, True, 0.0)
     assert (lenient.success, lenient.error, lenient.f1) == (True, True, 1.0)
+
+
+def test_layouts_on_which_a_deck_did_not_run_are_rightly_nothing_when_read_strictly() -> None:
+    rule = rule_of("A", labels=("", "", "A", "A"))
+    executions = [DIED, said(), said(A=1), DIED]
+    strict, lenient = (evaluate(rule, executions, reading).categories["A"] for reading in Reading)
+    assert strict.model_dump() == {
+        "true_positive": 1, "false_positive": 0, "false_negative": 0, "true_negative": 1, "error": 2,
+    }  # fmt: skip
+    assert strict.f1 == 0
+    # As published, where such a run found nothing.
+    assert lenient.model_dump() == {
+        "true_positive": 1, "false_positive": 0, "false_negative": 1, "true_negative": 2, "error": 0,
+    }  # fmt: skip
+
+
+def test_most_telling_layout_is_one_whose_labels_are_not_met() -> None:
+    error = LayoutResult(layout="1", status=Status.ERROR, reason="lost")
+    right, other, missed, false = (
+        LayoutResult(layout=name, status=Status.OK, **what)
+        for name, what in (
+            ("2", {}),
+            ("3", {"unexpected": ("X",)}),
+            ("4", {"missed": ("A",)}),
+            ("5", {"false": ("A",)}),
+        )
+    )
+    assert most_telling([error, right, other, missed, false]) == missed
+    assert most_telling([error, right, false, missed]) == false
+    assert most_telling([error, right, other]) == other
+    assert most_telling([right, error]) == error
+    assert most_telling([right]) is None
 
 
 def test_a_run_that_did_not_end_on_a_violation_is_a_failure_in_both_readings() -> None:
@@ -111,10 +177,10 @@ def test_counts_are_kept_apart_by_category() -> None:
     rule = rule_of("A", "B", labels=("", "A", "B", "B"))
     found = evaluate(rule, [said(B=1), said(A=1), said(A=1, B=1), said()])
     assert found.categories["A"].model_dump() == {
-        "true_positive": 1, "false_positive": 1, "false_negative": 0, "true_negative": 2,
+        "true_positive": 1, "false_positive": 1, "false_negative": 0, "true_negative": 2, "error": 0,
     }  # fmt: skip
     assert found.categories["B"].model_dump() == {
-        "true_positive": 1, "false_positive": 1, "false_negative": 1, "true_negative": 1,
+        "true_positive": 1, "false_positive": 1, "false_negative": 1, "true_negative": 1, "error": 0,
     }  # fmt: skip
     assert found.f1 == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert found.summary() == (
