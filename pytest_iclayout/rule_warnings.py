@@ -62,7 +62,7 @@ def lines(config: pytest.Config) -> Iterator[str]:
 
 def _kind(rule: Rule, warning: str) -> str:
     """The warning up to its semicolon, with words in place of what only this rule has in it."""
-    kind = re.sub(r"^layout [^:]+:", "layout NAME:", warning.partition(";")[0])
+    kind = re.sub(r"^(layout|category) [^:]+:", r"\1 NAME:", warning.partition(";")[0])
     names = {**dict.fromkeys(rule.category_names, "NAME"), rule.id: "ID"}
     for name in sorted(names, key=len, reverse=True):
         kind = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", names[name], kind)

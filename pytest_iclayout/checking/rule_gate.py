@@ -12,7 +12,7 @@ from pytest_iclayout.drc.decks.execution import Execution
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.rules.agreement import disagreement
 from pytest_iclayout.rules.deck_edits import MutantKind
-from pytest_iclayout.rules.evaluate import RuleVerdict, evaluate
+from pytest_iclayout.rules.evaluate import LayoutResult, evaluate, most_telling
 from pytest_iclayout.rules.mutants import MOST_MUTANTS, Mutant, MutantKeyError, MutationReport, mutants_to_try
 from pytest_iclayout.rules.published import check_layouts
 from pytest_iclayout.rules.random_layouts import labelled_layouts
@@ -27,11 +27,13 @@ _TOGETHER = 8
 
 
 class RuleGateFailure(GateFailure):
-    """The rule may not judge decks; ``layout`` is one that shows why, where there is one."""
+    """The rule may not judge decks; ``layout`` is one that shows why, where there is one, and ``result`` what the gold
+    deck said of it."""
 
-    def __init__(self, message: str, layout: LabelledLayout | None = None) -> None:
+    def __init__(self, message: str, layout: LabelledLayout | None = None, result: LayoutResult | None = None) -> None:
         super().__init__(message, b"")
         self.layout = layout
+        self.result = result
 
 
 class RuleGateError(Exception):
@@ -55,12 +57,12 @@ _tried: dict[int, _Tried] = {}
 def require_sound(rule: Rule, pool: DeckPool) -> None:
     """Run before a rule judges an agent's deck, whatever of its gate was selected.
 
-    A rule without a gold deck has nobody to ask: its labels are taken as they are.  Raises RuleGateFailure,
-    RuleGateError.
+    A rule whose layouts violate nothing may not: a deck that reports nothing would be right.  One without a gold deck
+    has nobody to ask: its labels are taken as they are.  Raises RuleGateFailure, RuleGateError.
     """
     failure = _gold(rule, pool).failure
     if failure is not None:
-        raise RuleGateFailure(failure.message, failure.layout)
+        raise RuleGateFailure(failure.message, failure.layout, failure.result)
 
 
 def check_accepts(rule: Rule, pool: DeckPool, key: str, gate: GateSettings) -> int:
@@ -133,23 +135,26 @@ def _portions(layouts: Sequence[LabelledLayout]) -> Iterator[Sequence[LabelledLa
 def _gold(rule: Rule, pool: DeckPool) -> _Tried:
     """Raises RuleGateError."""
     if id(rule) not in _tried:
-        deck = rule.gold_deck()
-        executions = () if deck is None else tuple(_run(deck, rule.layouts, pool))
-        failure = None
-        if deck is None and (problems := check_layouts(rule)):
-            # Nothing else tells that a deck is not to blame.
-            failure = RuleGateFailure("; ".join(problems))
-        if deck is not None:
-            verdict = evaluate(rule, executions)
-            if not verdict.success:
-                failure = RuleGateFailure(f"the gold deck {verdict.summary()}", _first_wrong(rule, verdict))
-        _tried[id(rule)] = _Tried(rule, executions, failure)
+        _tried[id(rule)] = _try(rule, pool)
     return _tried[id(rule)]
 
 
-def _first_wrong(rule: Rule, verdict: RuleVerdict) -> LabelledLayout | None:
-    wrong = (layout for layout, result in zip(rule.layouts, verdict.layouts, strict=True) if not result.right)
-    return next(wrong, None)
+def _try(rule: Rule, pool: DeckPool) -> _Tried:
+    deck = rule.gold_deck()
+    if deck is None and (problems := check_layouts(rule)):
+        # Nothing else tells that a deck is not to blame.
+        return _Tried(rule, failure=RuleGateFailure("; ".join(problems)))
+    executions = () if deck is None else tuple(_run(deck, rule.layouts, pool))
+    if deck is not None:
+        verdict = evaluate(rule, executions)
+        if wrong := most_telling(verdict.layouts):
+            layout = next(one for one in rule.layouts if one.name == wrong.layout)
+            return _Tried(rule, failure=RuleGateFailure(f"the gold deck {verdict.summary()}", layout, wrong))
+    if not any(one.violates for one in rule.layouts):
+        return _Tried(
+            rule, failure=RuleGateFailure("no layout violates anything: a deck that reports nothing is right")
+        )
+    return _Tried(rule, executions)
 
 
 def _random_layouts_agree(rule: Rule, category: str, deck: Deck, pool: DeckPool, key: str, gate: GateSettings) -> int:

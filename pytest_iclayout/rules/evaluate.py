@@ -7,7 +7,6 @@ from enum import Enum
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.drc.decks.execution import Execution, Status
 from pytest_iclayout.rules.rule import Rule
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, V
 
 from pytest_iclayout.drc.category_names import written_name
 from pytest_iclayout.rules.labels import Labels
-from pytest_iclayout.rules.rule import LONGEST_ID, LabelledLayout, Rule, RuleCategory, RuleError
+from pytest_iclayout.rules.rule import LONGEST_ID, LabelledLayout, Rule, RuleCategory, RuleError, label_warnings
 from pytest_iclayout.rules.yaml_data import load_yaml
 from pytest_iclayout.technology.errors import explain, short
 from pytest_iclayout.technology.layers import Layer
@@ -137,11 +137,7 @@ def _require_same_categories(spec: PublishedSpec, labels: Labels, place: str, ta
 def _label_warnings(categories: Sequence[str], labels: Labels) -> Iterator[str]:
     """What is odd about labels, and can be worked with."""
     for name in categories:
-        count = sum(name in ones for ones in labels.violates.values())
-        if count == 0:
-            yield f"category {name}: no layout violates it; the published evaluator counts no deck as right then"
-        elif count == len(labels.violates):
-            yield f"category {name}: every layout violates it; a deck that always reports it is right"
+        yield from label_warnings(name, labels.violates.values())
         if (written := written_name(name)) != name:
             yield (
                 f"category {name}: is {written} in KLayout's reports, for which the published evaluator counts no deck "

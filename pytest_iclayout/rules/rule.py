@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +81,15 @@ class LayoutsOnDemand(Sequence[LabelledLayout]):
     def __getitem__(self, index: slice) -> tuple[LabelledLayout, ...]: ...
     def __getitem__(self, index: int | slice) -> LabelledLayout | tuple[LabelledLayout, ...]:
         return self._all[index]
+
+
+def label_warnings(category: str, labels: Collection[frozenset[str]]) -> Iterator[str]:
+    """What is odd about a category, by what each layout of its rule violates: all layouts are alike."""
+    count = sum(category in ones for ones in labels)
+    if count == 0:
+        yield f"category {category}: no layout violates it; the published evaluator counts no deck as right then"
+    elif count == len(labels):
+        yield f"category {category}: every layout violates it; a deck that always reports it is right"
 
 
 @dataclass(frozen=True)

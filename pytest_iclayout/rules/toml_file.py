@@ -10,7 +10,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from pytest_iclayout.rules.boundary import boundary_layouts
-from pytest_iclayout.rules.rule import LONGEST_ID, LabelledLayout, LayoutsOnDemand, Rule, RuleCategory, RuleError
+from pytest_iclayout.rules.rule import (
+    LONGEST_ID,
+    LabelledLayout,
+    LayoutsOnDemand,
+    Rule,
+    RuleCategory,
+    RuleError,
+    label_warnings,
+)
 from pytest_iclayout.rules.shape_list import ShapeList, ShapeListError
 from pytest_iclayout.rules.structure import Structure
 from pytest_iclayout.rules.toml_spec import SOURCE, CategorySpec, LayoutSpec, RuleFileSpec, RuleSpec, StructureSpec
@@ -141,7 +149,16 @@ def _rule(spec: RuleSpec, file: RuleFileSpec, path: Path, suite: str, suite_vers
         group=file.group,
         suite=suite,
         suite_version=suite_version,
+        warnings=tuple(_warnings(spec, structures)),
     )
+
+
+def _warnings(spec: RuleSpec, structures: Mapping[str, Structure]) -> Iterator[str]:
+    """Of the categories without a structure; for one with it, layouts of both labels are made."""
+    labels = [*(violates for _, violates, _ in spec.listed()), *(frozenset((name,)) for name in structures)]
+    for category in spec.all_categories:
+        if category.name not in structures:
+            yield from label_warnings(category.name, labels)
 
 
 def _layouts(
