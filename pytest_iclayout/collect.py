@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.checking.gate import GateFailure, GateReport, GateSettings, check_accepts, check_rejects
 from pytest_iclayout.fixtures import TrialRun, highest_folder, load_task_instances
-from pytest_iclayout.items import WorkItem, keep_picture
+from pytest_iclayout.items import OneOfSeveral, WorkItem, items_of, keep_picture
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.suite.files import SuiteError, read_toml
 from pytest_iclayout.suite.manifest import load_suite, suite_above
 from pytest_iclayout.suite.sniff import MANIFEST_NAME, is_suite_manifest
 from pytest_iclayout.suite.task import Task, is_task_file
-
-if TYPE_CHECKING:
-    from pytest_iclayout.agents.protocol import Agent
 
 _ids_key = pytest.StashKey[dict[str, dict[str, Path]]]()
 """Task ids seen, with their files, for each suite's name: records go by both."""
@@ -93,7 +91,7 @@ class TaskFile(pytest.File):
             if task.drawn is None:
                 yield from _items(self, task)
             else:
-                yield VariantCollector.from_parent(self, name=task.id, task=task)
+                yield OneOfSeveral.from_parent(self, name=task.id, items=partial(_items, task=task))
 
     def _load(self) -> tuple[Task, ...]:
         tasks = load_task_instances(self.path, self.config)
@@ -108,40 +106,10 @@ class TaskFile(pytest.File):
         return tasks
 
 
-class VariantCollector(pytest.Collector):
-    """One variant of a task, named by its id: the items of a task."""
-
-    def __init__(self, *, task: Task, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._task = task
-
-    def collect(self) -> Iterator[pytest.Item]:
-        return _items(self, self._task)
-
-
-def _items(parent: pytest.Collector, task: Task) -> Iterator[TaskItem]:
-    # The gate first: an oracle that passed all of it is not tried again before it judges.
-    yield _item(parent, "accepts", "gate", _accepts, task)
-    yield _item(parent, "rejects", "gate", _rejects, task)
-    for agent in agents(parent.config):
-        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, task, agent)
-
-
-def _item(
-    parent: pytest.Collector,
-    name: str,
-    marker: str,
-    run: Callable[..., None],
-    task: Task,
-    agent: Agent | None = None,
-) -> TaskItem:
-    item: TaskItem = TaskItem.from_parent(parent, name=name, callobj=run, task=task, agent=agent)
-    item.add_marker(marker)
+def _items(parent: pytest.Collector, task: Task) -> Iterator[pytest.Item]:
     # -k tier1 and -k <checker> also work where the files of all tiers share a folder.
-    item.extra_keyword_matches.update((f"tier{task.spec.tier}", task.oracle.checker.name))
-    if task.drawn is not None:
-        item.extra_keyword_matches.add("variant")
-    return item
+    words = {f"tier{task.spec.tier}", task.oracle.checker.name, *(() if task.drawn is None else ("variant",))}
+    return items_of(TaskItem, parent, accepts=_accepts, rejects=_rejects, solve=_solve, words=words, task=task)
 
 
 class TaskItem(WorkItem):

@@ -16,13 +16,14 @@ from pytest_iclayout.deck_runs import DeckRuns
 from pytest_iclayout.deck_terminal import REST_PROPERTY, RULE_PROPERTY, DeckRest, DeckRule, summarize
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.execution import Execution
-from pytest_iclayout.geometry.atomic import write_atomically
+from pytest_iclayout.items import write_picture
 from pytest_iclayout.options import settings_key
 from pytest_iclayout.rules.label_book import LabelBook, is_layout, read_label_book, read_layout_file
 from pytest_iclayout.rules.observe import Observations, observe
 from pytest_iclayout.rules.region_picture import region_picture
 from pytest_iclayout.rules.regression import NEXT_STEPS, LabelResult, RuleResult, RuleStatus, judge_rule, not_tested
 from pytest_iclayout.rules.rule import RuleError
+from pytest_iclayout.terminal import shown_path
 from pytest_iclayout.trial.record import file_name
 
 if TYPE_CHECKING:
@@ -129,27 +130,17 @@ class DeckRegression:
     def picture(self, deck: str, result: LabelResult, number: int) -> str:
         """Draws where a label is not met; a line that says where the picture is, or why there is none."""
         layout = self.book.layouts[result.label.layout]
-        path = (
-            self.config.stash[settings_key].results
-            / ".decks"
-            / file_name(deck)
-            / f"{file_name(result.label.rule)}-{number}.png"
-        )
+        folder = self.config.stash[settings_key].results / ".decks" / file_name(deck)
         try:
             png = region_picture(read_layout_file(layout, result.label.layout), result, deck, self.settings.layers)
-            if png is None:
-                return "no picture: nothing is drawn there, or too much"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, png)
         except RuleError as error:
             return f"no picture: {error}"
-        except OSError as error:
-            return f"no picture: {path} could not be written: {error.strerror}"
-        return f"picture: {self.shown(path)}"
+        if png is None:
+            return "no picture: nothing is drawn there, or too much"
+        return write_picture(folder / f"{file_name(result.label.rule)}-{number}.png", png, self.config)
 
     def shown(self, path: Path) -> str:
-        here = self.config.invocation_params.dir
-        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+        return shown_path(path, self.config)
 
     def _read_labels(self) -> LabelBook:
         settings = self.settings

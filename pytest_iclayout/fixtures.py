@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import pytest
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     from pytest_iclayout.session.session import LayoutSession
     from pytest_iclayout.suite.manifest import Suite
     from pytest_iclayout.suite.task import Task
-    from pytest_iclayout.trial.record import RuleRecord, TrialRecord
+    from pytest_iclayout.trial.record import AnyRecord, Attachments, RuleRecord, TrialRecord
+    from pytest_iclayout.trial.rule_runner import RuleTrial
+    from pytest_iclayout.trial.runner import Trial
 
+_Record = TypeVar("_Record", bound="AnyRecord")
 TRIAL_PROPERTY = "iclayout_trial"
 """Name of the user property that carries a trial's record, as JSON, from any process to the terminal."""
-
-
 MUTANTS_PROPERTY = "iclayout_mutants"
 """Name of the user property that carries how many mutated gold decks a rule's layouts told, of how many."""
 _MOST_WRONG = 5
@@ -38,19 +40,15 @@ class TrialError(Exception):
     """No valid verdict could be had: the trouble is the infrastructure's."""
 
 
-class TrialResult:
+class TrialResult(Generic[_Record]):
     """A finished, recorded trial."""
 
-    def __init__(self, record: TrialRecord, path: Path) -> None:
+    def __init__(self, record: _Record, path: Path) -> None:
         self.record = record
         self.path = path
 
-    def _failed_commands(self) -> str:
-        record = self.record
-        return f"{record.failed_commands} of {record.commands} commands failed; the last: {record.last_command_error}"
-
     def require_passed(self) -> None:
-        """Return when the checker accepted; raises TrialFailed or TrialError, or skips the test when the
+        """Return when what the agent made was accepted; raises TrialFailed or TrialError, or skips the test when the
         agent could not be run."""
         __tracebackhide__ = True
         from pytest_iclayout.trial.outcomes import OutcomeKind
@@ -60,56 +58,44 @@ class TrialResult:
             return
         if record.outcome is OutcomeKind.NOT_RUN:
             pytest.skip(f"not run: {record.reason}")
-        iterations = f" after {record.iterations} iteration(s)" if record.iterations else ""
+        effort, details = _shown(record)
         # pytest shows the first line by itself in its summary: the reason must begin there.
         lines = [
-            f"{record.agent} at {record.task_id}: {record.outcome.value}{iterations}: {record.reason}",
+            f"{record.agent} at {record.work_id}: {record.outcome.value}{effort}: {record.reason}",
             *([record.traceback.rstrip()] if record.traceback else []),
-            *([self._failed_commands()] if record.failed_commands else []),
+            *details,
             *([f"note: {record.note}"] if record.note else []),
-            *([f"picture: {self.path.parent / record.picture}"] if record.picture else []),
+            *(
+                f"{kind}: {self.path.parent / name}"
+                for kind in ("deck", "picture")
+                if (name := getattr(record, kind, ""))
+            ),
             f"record: {self.path}",
         ]
         message = "\n".join(lines)
         raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
 
 
-class RuleResult:
-    """A finished, recorded trial of a rule."""
+def _shown(record: AnyRecord) -> tuple[str, list[str]]:
+    """What a failure tells of a task's trial, or a rule's, alone: behind the outcome, and in lines of its own."""
+    from pytest_iclayout.trial.record import RuleRecord
 
-    def __init__(self, record: RuleRecord, path: Path) -> None:
-        self.record = record
-        self.path = path
+    if isinstance(record, RuleRecord):
+        more = len(record.wrong) - _MOST_WRONG
+        wrong = [f"  {_briefly(one, record.reason)}" for one in record.wrong[:_MOST_WRONG]]
+        return "", [*wrong, *([f"  ... and {more} more layouts"] if more > 0 else [])]
+    return (
+        f" after {record.iterations} iteration(s)" if record.iterations else "",
+        [f"{record.failed_commands} of {record.commands} commands failed; the last: {record.last_command_error}"]
+        if record.failed_commands
+        else [],
+    )
 
-    def require_passed(self) -> None:
-        """As :meth:`TrialResult.require_passed`."""
-        __tracebackhide__ = True
-        from pytest_iclayout.trial.outcomes import OutcomeKind
 
-        record = self.record
-        if record.outcome is OutcomeKind.PASSED:
-            return
-        if record.outcome is OutcomeKind.NOT_RUN:
-            pytest.skip(f"not run: {record.reason}")
-        wrong = [f"  {self._briefly(one)}" for one in record.wrong[:_MOST_WRONG]]
-        if len(record.wrong) > _MOST_WRONG:
-            wrong.append(f"  ... and {len(record.wrong) - _MOST_WRONG} more layouts")
-        lines = [
-            f"{record.agent} at {record.rule_id}: {record.outcome.value}: {record.reason}",
-            *wrong,
-            *([record.traceback.rstrip()] if record.traceback else []),
-            *([f"note: {record.note}"] if record.note else []),
-            *([f"deck: {self.path.parent / record.deck}"] if record.deck else []),
-            *([f"picture: {self.path.parent / record.picture}"] if record.picture else []),
-            f"record: {self.path}",
-        ]
-        message = "\n".join(lines)
-        raise TrialFailed(message) if record.outcome is OutcomeKind.FAILED else TrialError(message)
-
-    def _briefly(self, layout: LayoutResult) -> str:
-        """Without a reason that the first line gives already: a deck that does not run fails on each layout alike."""
-        told = layout.reason and f": {layout.reason};" in f"{self.record.reason};"
-        return f"{layout.layout}: {layout.status.value}" if told else str(layout)
+def _briefly(layout: LayoutResult, reason: str) -> str:
+    """Without a reason that the first line gives already: a deck that does not run fails on each layout alike."""
+    told = layout.reason and f": {layout.reason};" in f"{reason};"
+    return f"{layout.layout}: {layout.status.value}" if told else str(layout)
 
 
 class RuleRun:
@@ -120,44 +106,39 @@ class RuleRun:
         self.rule = rule
         self.agent = agent
 
-    def run(self) -> RuleResult:
-        """Let the agent write its deck, judge it and write the record; returns the result, whatever it is.
-
-        Raises TrialError when the record cannot be written: an unrecorded trial did not happen.
-        """
+    def run(self) -> TrialResult[RuleRecord]:
+        """As :meth:`TrialRun.run`: the agent writes its deck, which the rule's layouts judge."""
         __tracebackhide__ = True
         from pytest_iclayout.pools import PoolUnavailable, pools
-        from pytest_iclayout.rules.agreement import picture_of_layout
-        from pytest_iclayout.trial.record import record_path, write_record
         from pytest_iclayout.trial.rule_runner import rule_trial_not_run, run_rule_trial
 
-        config, node = self._request.config, self._request.node
-        _refuse_reruns(node, f"{self.agent.name} at {self.rule.id}")
+        config, nodeid = self._request.config, self._request.node.nodeid
+        _refuse_reruns(self._request.node, f"{self.agent.name} at {self.rule.id}")
         settings, found = rule_settings(config), pools(config)
         try:
             found.require()
         except PoolUnavailable as error:
-            trial = rule_trial_not_run(self.rule, self.agent, settings, node.nodeid, str(error))
+            trial = rule_trial_not_run(self.rule, self.agent, settings, nodeid, str(error))
         else:
-            trial = run_rule_trial(self.rule, self.agent, found, settings, nodeid=node.nodeid)
+            trial = run_rule_trial(self.rule, self.agent, found, settings, nodeid=nodeid)
+        return _recorded(self._request, trial.record, trial.attachments, lambda: self._picture(trial))
+
+    def _picture(self, trial: RuleTrial) -> bytes | None:
+        """Of the layout that tells most of what is wrong with the deck."""
+        from pytest_iclayout.drc.decks.deck import Deck
+        from pytest_iclayout.pools import pools
+        from pytest_iclayout.rules.evaluate import most_telling
+        from pytest_iclayout.rules.layout_picture import picture_of_result
+        from pytest_iclayout.trial.outcomes import OutcomeKind
+
         record, attachments = trial.record, trial.attachments
-        path = record_path(config.stash[settings_key].results, record.suite, record.rule_id, record.agent)
-        try:
-            # The record first: whatever a picture takes, what was measured is kept.
-            record = write_record(path, record, attachments)
-            node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
-            layout = next(
-                (one for one in self.rule.layouts if record.wrong and one.name == record.wrong[0].layout), None
-            )
-            picture = None if layout is None else picture_of_layout(self.rule, layout)
-            if picture is not None:
-                record = write_record(path, record, attachments.model_copy(update={"png": picture}))
-                node.user_properties[-1] = (TRIAL_PROPERTY, record.model_dump_json())
-        except OSError as error:
-            raise TrialError(
-                f"{record.agent} at {record.rule_id}: the record could not be written to {path}: {error.strerror}"
-            ) from error
-        return RuleResult(record, path)
+        result = most_telling(record.wrong)
+        if record.outcome is not OutcomeKind.FAILED or result is None or attachments.deck is None:
+            return None
+        found = pools(self._request.config)
+        pool = found.scripts if record.language == "python" else found.decks
+        deck = Deck.of_text(attachments.deck, f"{self.rule.id}{attachments.deck_suffix}")
+        return picture_of_result(self.rule, result, record.agent, deck, pool, record.reading)
 
 
 def _refuse_reruns(node: pytest.Item, what: str) -> None:
@@ -176,15 +157,12 @@ class TrialRun:
         self.task = task
         self.agent = agent
 
-    def run(self) -> TrialResult:
+    def run(self) -> TrialResult[TrialRecord]:
         """Let the agent work, judge what it made and write the record; returns the result, whatever it is.
 
         Raises TrialError when the record cannot be written: an unrecorded trial did not happen.
         """
         __tracebackhide__ = True
-        from pytest_iclayout.trial.outcomes import OutcomeKind
-        from pytest_iclayout.trial.picture import picture_of
-        from pytest_iclayout.trial.record import record_path, write_record
         from pytest_iclayout.trial.runner import TrialSettings, run_trial
 
         settings = self._request.config.stash[settings_key]
@@ -195,21 +173,39 @@ class TrialRun:
             TrialSettings(settings.max_iterations, settings.run_id),
             nodeid=self._request.node.nodeid,
         )
-        record, attachments = trial.record, trial.attachments
-        path = record_path(settings.results, record.suite, record.task_id, record.agent)
-        try:
-            # The record first: whatever a picture takes, what was measured is kept.
-            record = write_record(path, record, attachments)
-            if record.outcome is OutcomeKind.FAILED and record.verdict is not None:
-                picture = picture_of(self.task, attachments.gds, record.verdict, record.agent)
-                if picture is not None:
-                    record = write_record(path, record, attachments.model_copy(update={"png": picture}))
-        except OSError as error:
-            raise TrialError(
-                f"{record.agent} at {record.task_id}: the record could not be written to {path}: {error.strerror}"
-            ) from error
-        self._request.node.user_properties.append((TRIAL_PROPERTY, record.model_dump_json()))
-        return TrialResult(record, path)
+        return _recorded(self._request, trial.record, trial.attachments, lambda: self._picture(trial))
+
+    def _picture(self, trial: Trial) -> bytes | None:
+        from pytest_iclayout.trial.outcomes import OutcomeKind
+        from pytest_iclayout.trial.picture import picture_of
+
+        record = trial.record
+        if record.outcome is not OutcomeKind.FAILED or record.verdict is None:
+            return None
+        return picture_of(self.task, trial.attachments.gds, record.verdict, record.agent)
+
+
+def _recorded(
+    request: pytest.FixtureRequest, record: _Record, attachments: Attachments, draw: Callable[[], bytes | None]
+) -> TrialResult[_Record]:
+    """Write the record, and once more with a picture. Raises TrialError."""
+    __tracebackhide__ = True
+    from pytest_iclayout.trial.record import record_path, write_record
+
+    properties = request.node.user_properties
+    path = record_path(request.config.stash[settings_key].results, record.suite, record.work_id, record.agent)
+    try:
+        # The record first: whatever a picture takes, what was measured is kept.
+        record = write_record(path, record, attachments)
+        properties.append((TRIAL_PROPERTY, record.model_dump_json()))
+        if picture := draw():
+            record = write_record(path, record, attachments.model_copy(update={"png": picture}))
+            properties[-1] = (TRIAL_PROPERTY, record.model_dump_json())
+    except OSError as error:
+        raise TrialError(
+            f"{record.agent} at {record.work_id}: the record could not be written to {path}: {error.strerror}"
+        ) from error
+    return TrialResult(record, path)
 
 
 def highest_folder(path: Path, config: pytest.Config) -> Path:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_iclayout.fixtures import TrialError, TrialFailed
-from pytest_iclayout.options import settings_key
+from pytest_iclayout.options import agents, settings_key
+from pytest_iclayout.terminal import shown_path
 
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr
@@ -49,19 +52,58 @@ class WorkItem(pytest.Function):
         return super().repr_failure(excinfo, *args, **kwargs)
 
 
+def items_of(
+    kind: type[WorkItem],
+    parent: pytest.Collector,
+    *,
+    accepts: Callable[..., None] | None,
+    rejects: Callable[..., None] | None,
+    solve: Callable[..., None],
+    words: Iterable[str],
+    **work: Any,
+) -> Iterator[WorkItem]:
+    """The items of a task or a rule, of the given ``kind`` and found by ``words`` with -k; None for what it has not."""
+    # The gate first: an oracle that passed all of it is not tried again before it judges.
+    halves = (("accepts", accepts), ("rejects", rejects))
+    wanted: list[tuple[str, str, Callable[..., None], Agent | None]] = [
+        *((name, "gate", half, None) for name, half in halves if half is not None),
+        *((f"solve[{agent.name}]", "solve", solve, agent) for agent in agents(parent.config)),
+    ]
+    for name, marker, run, agent in wanted:
+        item: WorkItem = kind.from_parent(parent, name=name, callobj=run, agent=agent, **work)
+        item.add_marker(marker)
+        item.extra_keyword_matches.update(words)
+        yield item
+
+
+class OneOfSeveral(pytest.Collector):
+    """One task or rule of a file that has several, named by its id."""
+
+    def __init__(self, *, items: Callable[[pytest.Collector], Iterator[pytest.Item]], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._items = items
+
+    def collect(self) -> Iterator[pytest.Item]:
+        return self._items(self)
+
+
 def keep_picture(item: WorkItem, suite: str, picture: bytes | None, failure: GateFailure) -> None:
     """Write the picture of a gate's failure, where there is one, and name the file in the failure."""
-    if picture is None:
-        return
-    from pytest_iclayout.geometry.atomic import write_atomically
-    from pytest_iclayout.trial.record import file_name
+    if picture is not None:
+        from pytest_iclayout.trial.record import file_name
 
-    folder = item.config.stash[settings_key].gate_pictures / file_name(suite)
-    path = folder / f"{file_name(item.work_id)}-{item.name}.png"
+        folder = item.config.stash[settings_key].gate_pictures / file_name(suite)
+        path = folder / f"{file_name(item.work_id)}-{item.name}.png"
+        failure.message += f"\n{write_picture(path, picture, item.config)}"
+
+
+def write_picture(path: Path, picture: bytes, config: pytest.Config) -> str:
+    """A line that says where the picture is, or why it is not there."""
+    from pytest_iclayout.geometry.atomic import write_atomically
+
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, picture)
     except OSError as error:
-        failure.message += f"\nno picture: {path} could not be written: {error.strerror}"
-    else:
-        failure.message += f"\npicture: {path}"
+        return f"no picture: {path} could not be written: {error.strerror}"
+    return f"picture: {shown_path(path, config)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,13 +13,12 @@ import pytest
 from pytest_iclayout import rule_warnings
 from pytest_iclayout.broken import broken_file
 from pytest_iclayout.fixtures import MUTANTS_PROPERTY, RuleRun, TrialError, load_rule_instances
-from pytest_iclayout.items import WorkItem, keep_picture
+from pytest_iclayout.items import OneOfSeveral, WorkItem, items_of, keep_picture
 from pytest_iclayout.options import agents, settings_key
 from pytest_iclayout.rules.rule import Rule, RuleError
 from pytest_iclayout.suite.files import SuiteError
 
 if TYPE_CHECKING:
-    from pytest_iclayout.agents.protocol import Agent
     from pytest_iclayout.checking.rule_gate import RuleGateFailure
     from pytest_iclayout.drc.decks.pool import DeckPool
 
@@ -45,7 +45,7 @@ class RuleFile(pytest.File):
             yield from _items(self, rules[0])
             return
         for rule in rules:
-            yield RuleCollector.from_parent(self, name=rule.id, rule=rule)
+            yield OneOfSeveral.from_parent(self, name=rule.id, items=partial(_items, rule=rule))
 
     def _require_new_ids(self, rules: tuple[Rule, ...]) -> None:
         ids = self.session.stash.setdefault(_ids_key, {})
@@ -58,38 +58,10 @@ class RuleFile(pytest.File):
                 )
 
 
-class RuleCollector(pytest.Collector):
-    """One rule of a file with several."""
-
-    def __init__(self, *, rule: Rule, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._rule = rule
-
-    def collect(self) -> Iterator[pytest.Item]:
-        return _items(self, self._rule)
-
-
-def _items(parent: pytest.Collector, rule: Rule) -> Iterator[RuleItem]:
-    if rule.gold is not None:
-        yield _item(parent, "accepts", "gate", _accepts, rule)
-        yield _item(parent, "rejects", "gate", _rejects, rule)
-    for agent in agents(parent.config):
-        yield _item(parent, f"solve[{agent.name}]", "solve", _solve, rule, agent)
-
-
-def _item(
-    parent: pytest.Collector,
-    name: str,
-    marker: str,
-    run: Callable[..., None],
-    rule: Rule,
-    agent: Agent | None = None,
-) -> RuleItem:
-    item: RuleItem = RuleItem.from_parent(parent, name=name, callobj=run, rule=rule, agent=agent)
-    item.add_marker(marker)
-    item.add_marker("rule")
-    item.extra_keyword_matches.update(word for word in (rule.id, rule.group) if word)
-    return item
+def _items(parent: pytest.Collector, rule: Rule) -> Iterator[pytest.Item]:
+    accepts, rejects = (None, None) if rule.gold is None else (_accepts, _rejects)
+    words = {word for word in (rule.id, rule.group) if word}
+    return items_of(RuleItem, parent, accepts=accepts, rejects=rejects, solve=_solve, words=words, rule=rule)
 
 
 class RuleItem(WorkItem):
@@ -98,6 +70,7 @@ class RuleItem(WorkItem):
     def __init__(self, *, rule: Rule, **kwargs: Any) -> None:
         super().__init__(work_id=rule.id, **kwargs)
         self.rule = rule
+        self.add_marker("rule")
 
 
 def _solve(request: pytest.FixtureRequest) -> None:
@@ -146,9 +119,16 @@ def _gated(request: pytest.FixtureRequest, check: Callable[[DeckPool], _Report])
 
 def _attach_picture(request: pytest.FixtureRequest, failure: RuleGateFailure) -> None:
     """Draw the layout that shows what is wrong, and name the file in the failure."""
-    from pytest_iclayout.rules.agreement import picture_of_layout
+    from pytest_iclayout.pools import pools
+    from pytest_iclayout.rules.layout_picture import picture_of_layout, picture_of_result
 
     rule: Rule = request.node.rule
-    if failure.layout is not None:
-        failure.message += f"\nlayout: {failure.layout.name}"
-        keep_picture(request.node, rule.suite, picture_of_layout(rule, failure.layout), failure)
+    if failure.layout is None:
+        return
+    failure.message += f"\nlayout: {failure.layout.name}"
+    gold = rule.gold_deck()
+    if failure.result is None or gold is None:
+        picture = picture_of_layout(rule, failure.layout)
+    else:
+        picture = picture_of_result(rule, failure.result, "the gold deck", gold, pools(request.config).decks)
+    keep_picture(request.node, rule.suite, picture, failure)

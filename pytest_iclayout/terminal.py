@@ -70,7 +70,10 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
         reporter.line(f"gate: {text}; {layouts} layouts tried")
     killed, mutants = _mutants(tally)
     if mutants:
-        reporter.line(f"rules: the layouts tell {killed} of {mutants} mutated gold decks ({killed / mutants:.1%})")
+        others = "; -rA shows the others" if killed < mutants else ""
+        reporter.line(
+            f"rules: the layouts tell {killed} of {mutants} mutated gold decks ({killed / mutants:.1%}){others}"
+        )
     layout_trials = [one for one in trials if isinstance(one, TrialLine)]
     rule_trials = [one for one in trials if isinstance(one, RuleLine)]
     for line in [*odd, *trial_table(layout_trials), *rule_table(rule_trials), *reason_lines(trials)]:
@@ -78,7 +81,7 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
     if config.stash.get(_infrastructure_key, False):
         reporter.line(f"exit code {EXIT_INFRASTRUCTURE}: nothing failed, but not every trial could be judged")
     if trials:
-        results = _shown_path(config.stash[settings_key].results, config)
+        results = shown_path(config.stash[settings_key].results, config)
         reporter.line(f"more: iclayout results {results}")
 
 
@@ -170,6 +173,7 @@ def _mutants(tally: Tally) -> tuple[int, int]:
     return killed, mutants
 
 
-def _shown_path(path: Path, config: pytest.Config) -> str:
+def shown_path(path: Path, config: pytest.Config) -> str:
+    """From where pytest was started, if it is below."""
     here = config.invocation_params.dir
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

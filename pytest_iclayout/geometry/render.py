@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import klayout.db as db
 
+from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.findings import Finding
 from pytest_iclayout.technology.layers import Layer
 from pytest_iclayout.technology.models import Technology
@@ -35,9 +36,19 @@ _FRAME_GAP = 4
 _FRAME_HALF = 6
 """Half of what a frame measures at least: it has to be seen around a shape of less than a pixel."""
 _FINDING_LINES = 6
+_MOST_SHAPES = 500_000
+"""Of a layout, once flat, that are still drawn."""
 _MOST_LABELS = 2000
 """More cannot be read in one picture."""
 _CAPTION_SHARE, _LEGEND_SHARE, _LABEL_SHARE, _SCALE_SHARE = 0.35, 0.4, 0.3, 0.25
+
+
+def may_be_drawn(layout: db.Layout) -> bool:
+    """Whether a layout is not too large: arrays of arrays would be drawn for ever."""
+    try:
+        return sum(measure(layout, cell).shapes for cell in layout.top_cells()) <= _MOST_SHAPES
+    except ExtentError:
+        return False
 
 
 def render_png(
@@ -51,13 +62,15 @@ def render_png(
     caption: Sequence[str] = (),
     more: int = 0,
     region: db.Box | None = None,
+    name_empty: bool = False,
 ) -> bytes:
     """PNG bytes of a cell, ``width`` x ``height`` pixels, layers in the technology's colours, findings framed in red.
 
     On top the lines of ``caption`` and the first findings, with the numbers of their frames, each shortened to
-    one line, and a count of the others with those (``more``) that ``findings`` leaves out; at the left the layers;
-    at the bottom a scale.  ``cell_name`` None shows the first top cell.  A ``region`` (dbu) is shown in the middle,
-    as large as it fits, with nothing written beside it; else the whole cell is.  Needs no display.
+    one line, and a count of the others with those (``more``) that ``findings`` leaves out; at the left the drawn
+    layers, with ``name_empty`` also those of the technology on which nothing is; at the bottom a scale.
+    ``cell_name`` None shows the first top cell.  A ``region`` (dbu) is shown in the middle, as large as it fits, with
+    nothing written beside it; else the whole cell is.  Needs no display.
     """
     cell = _cell(layout, cell_name)
     if region is not None:
@@ -66,6 +79,8 @@ def render_png(
             _view(layout, cell, technology).get_pixels_with_options(width, height, 0, 0, 0, window).to_png_data()
         )
     layers = [] if cell is None else [_Drawn.of(info, technology) for info in _drawn(layout, cell)]
+    if name_empty:
+        layers += _empty(technology, layers)
     places = [_in_um(finding, layout.dbu) for finding in findings]
     box = db.DBox() if cell is None else db.DBox(cell.bbox()) * layout.dbu
     for place in places:
@@ -109,6 +124,7 @@ class _Drawn:
     name: str
     fill: int
     outline: int
+    is_empty: bool = False
 
     @classmethod
     def of(cls, info: db.LayerInfo, technology: Technology) -> _Drawn:
@@ -304,8 +320,9 @@ def _legend(pen: _Pen, layers: Sequence[_Drawn]) -> None:
     for number, layer in enumerate(shown):
         y = plot.bottom + (number + 1) * _LINE
         swatch = db.DBox(_PAD, y - _SWATCH + 2, _PAD + _SWATCH, y)
-        pen.box(swatch, layer.outline, filled=True)
-        pen.box(swatch.enlarged(-1, -1), layer.fill, filled=True)
+        pen.box(swatch, layer.outline, filled=not layer.is_empty)
+        if not layer.is_empty:
+            pen.box(swatch.enlarged(-1, -1), layer.fill, filled=True)
         pen.write(beside, y, layer.name, plot.left - beside)
     if len(shown) < len(layers):
         y = plot.bottom + (len(shown) + 1) * _LINE
@@ -349,6 +366,13 @@ def _sorted_layers(layout: db.Layout) -> list[db.LayerInfo]:
 
 def _drawn(layout: db.Layout, cell: db.Cell) -> list[db.LayerInfo]:
     return [info for info in _sorted_layers(layout) if not cell.bbox_per_layer(layout.layer(info)).empty()]
+
+
+def _empty(technology: Technology, drawn: Sequence[_Drawn]) -> list[_Drawn]:
+    known = {(one.info.layer, one.info.datatype) for one in drawn}
+    infos = [db.LayerInfo(one.layer.layer, one.layer.datatype) for one in technology.layers]
+    absent = [_Drawn.of(info, technology) for info in infos if (info.layer, info.datatype) not in known]
+    return [replace(one, name=f"{one.name} (empty)", is_empty=True) for one in absent]
 
 
 class _Labels(NamedTuple):

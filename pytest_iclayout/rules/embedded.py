@@ -40,4 +40,12 @@ def embedded_findings(
     names = {_LAYER: str(structure.layer), _OTHER: str(structure.other)}
     found = {_LAYER: regions.layer, _OTHER: regions.other}
     findings = run_rules(found.__getitem__, [rule], name_of=names.__getitem__)
-    return tuple(one.model_copy(update={"rule": category, "layer": None}) for one in findings)
+    return tuple(
+        one.model_copy(update={"rule": category, "layer": None, "message": _without_numbers(one.message)})
+        for one in findings
+    )
+
+
+def _without_numbers(message: str) -> str:
+    """Of the stand-ins, which are those of other layers."""
+    return message.replace(f" ({_LAYER})", "").replace(f" ({_OTHER})", "")

@@ -6,21 +6,14 @@ from collections.abc import Sequence
 
 import klayout.db as db
 
-from pytest_iclayout.geometry.extent import ExtentError, measure
-from pytest_iclayout.geometry.findings import Finding
-from pytest_iclayout.geometry.render import render_png
+from pytest_iclayout.geometry.findings import MAX_FINDINGS, Finding
+from pytest_iclayout.geometry.render import may_be_drawn, render_png
 from pytest_iclayout.rules.markers import MarkerLayers
+from pytest_iclayout.rules.palette import layers_of, palette
 from pytest_iclayout.rules.regression import Label, LabelResult, RuleStatus
-from pytest_iclayout.technology.layers import Layer
-from pytest_iclayout.technology.models import Technology, TechnologyLayer
 
-_MOST_SHAPES = 500_000
-"""Shapes, once flat, that are still drawn."""
-_MOST_FRAMED = 100
 _MARGIN = 0.04
 """Of a region's longer side, shown around it."""
-_COLORS = ("1F77B4", "2CA02C", "FF7F0E", "9467BD", "8C564B", "17BECF", "BCBD22", "E377C2")
-"""None of them red, in which frames are drawn."""
 
 
 def region_picture(
@@ -50,15 +43,13 @@ def region_picture(
         for cell in shown.top_cells():
             for edge in db.Polygon(label.region.to_db()).each_edge():
                 cell.shapes(outline).insert(edge)
-    try:
-        if sum(measure(shown, cell).shapes for cell in shown.top_cells()) > _MOST_SHAPES:
-            return None
-    except ExtentError:
+    if not may_be_drawn(shown):
         return None
     findings = list(_findings(result))
     caption = [f"{deck}: {label.rule}: {result.status.value}", label.where]
+    technology = palette("layout", layers_of(shown))
     return render_png(
-        shown, None, _technology(shown), findings[:_MOST_FRAMED], caption=caption, more=len(findings[_MOST_FRAMED:])
+        shown, None, technology, findings[:MAX_FINDINGS], caption=caption, more=len(findings[MAX_FINDINGS:])
     )
 
 
@@ -84,16 +75,3 @@ def _clipped(layout: db.Layout, top: db.Cell, box: db.Box) -> db.Layout:
         part.layer(info)
     layout.clip_into(top.cell_index(), part, box)
     return part
-
-
-def _technology(layout: db.Layout) -> Technology:
-    """Colours for the layers of a layout that is of no known technology."""
-    infos = sorted({(one.layer, one.datatype) for one in layout.layer_infos() if one.layer >= 0})
-    layers = [Layer(layer=layer, datatype=datatype) for layer, datatype in infos] or [Layer(layer=0, datatype=0)]
-    return Technology(
-        name="layout",
-        layers=tuple(
-            TechnologyLayer(name=str(layer), layer=layer, color=f"{_COLORS[number % len(_COLORS)]}FF")
-            for number, layer in enumerate(layers)
-        ),
-    )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pytest_iclayout.checking.verdict import Verdict
-from pytest_iclayout.geometry.extent import ExtentError, measure
 from pytest_iclayout.geometry.io import LayoutFileError, read_layout
-from pytest_iclayout.geometry.render import render_png
+from pytest_iclayout.geometry.render import may_be_drawn, render_png
 from pytest_iclayout.suite.task import Task
-
-_MOST_SHAPES = 500_000
-"""Shapes of a layout, once flat, that are still drawn: arrays of arrays would be drawn for ever."""
 
 
 def picture_of(task: Task, artifact: bytes | None, verdict: Verdict | None, who: str, why: str = "") -> bytes | None:
@@ -24,13 +20,7 @@ def picture_of(task: Task, artifact: bytes | None, verdict: Verdict | None, who:
         layout = read_layout(artifact)
     except LayoutFileError:
         return None
-    if all(cell.bbox().empty() for cell in layout.top_cells()):
-        return None
-    try:
-        shapes = sum(measure(layout, cell).shapes for cell in layout.top_cells())
-    except ExtentError:
-        return None
-    if shapes > _MOST_SHAPES:
+    if all(cell.bbox().empty() for cell in layout.top_cells()) or not may_be_drawn(layout):
         return None
     findings, more = ((), 0) if verdict is None else (verdict.findings, verdict.more)
     caption = [f"{task.id}: {who}", *([why] if why else [])]

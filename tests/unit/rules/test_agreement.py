@@ -1,14 +1,13 @@
-"""Label, embedded engine and gold deck: where they disagree it is said, in words and as a picture."""
+"""Label, embedded engine and gold deck: where they disagree it is said."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import klayout.lay as lay
 import pytest
 
 from pytest_iclayout.drc.decks.execution import Execution, Status
-from pytest_iclayout.rules.agreement import disagreement, picture_of_layout
+from pytest_iclayout.rules.agreement import disagreement
 from pytest_iclayout.rules.rule import LabelledLayout, Rule, RuleCategory
 from pytest_iclayout.rules.shape_list import ShapeList
 from pytest_iclayout.rules.structure import LayerExpression, Structure
@@ -75,19 +74,3 @@ def test_layout_that_cannot_be_read_is_a_finding(tmp_path):
     message = disagreement(rule(), "w", LabelledLayout("pass/x.gds", frozenset(), path), CLEAN)
     assert message is not None
     assert message.startswith("pass/x.gds: ")
-
-
-def test_picture_frames_what_the_engine_finds():
-    framed, plain = (picture_of_layout(rule(declared=declared), layout(NARROW, "w")) for declared in (True, False))
-    assert framed is not None
-    assert plain is not None
-    assert reds(framed) > reds(plain)
-
-
-def reds(png: bytes) -> int:
-    pixels = lay.PixelBuffer.from_png_data(png)
-    return sum(pixels.pixel(x, y) & 0xFFFFFF == 0xE01010 for x in range(pixels.width()) for y in range(pixels.height()))
-
-
-def test_empty_layout_has_no_picture():
-    assert picture_of_layout(rule(), layout("")) is None
