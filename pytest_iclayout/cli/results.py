@@ -25,6 +25,9 @@ def add_verb(verbs: Verbs) -> None:
     text = f"a folder that records were written to (default: {default} in the current folder)"
     results.add_argument("folder", type=Path, nargs="?", default=default, metavar="DIR", help=text)
     results.add_argument("--task", metavar="ID", help="show this task's, or rule's, trials whole")
+    results.add_argument(
+        "--agent", action="append", metavar="NAME", help="only this agent's; may be given several times"
+    )
     results.add_argument("--outcome", choices=["passed", "failed", "error", "not_run"], help="only these")
     results.add_argument("--json", action="store_true", help="print the records as one JSON array")
     results.set_defaults(run=_results)
@@ -44,7 +47,11 @@ def _results(options: argparse.Namespace) -> int:
         except RecordError as error:
             unreadable.append(str(error))
             continue
-        if options.outcome in (None, record.outcome.value) and options.task in (None, record.work_id):
+        if (
+            options.outcome in (None, record.outcome.value)
+            and options.task in (None, record.work_id)
+            and (options.agent is None or record.agent in options.agent)
+        ):
             shown.append((path, record))
     if options.json:
         print(json.dumps([record.model_dump(mode="json") for _, record in shown], indent=2))
@@ -62,7 +69,10 @@ def _results(options: argparse.Namespace) -> int:
         tasks = [one for one in records if isinstance(one, TrialRecord)]
         rules = [one for one in records if not isinstance(one, TrialRecord)]
         lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in tasks]
-        decks = [RuleLine(one.agent, one.group, one.outcome.value, one.error, one.f1, one.reason) for one in rules]
+        decks = [
+            RuleLine(one.agent, one.group, one.outcome.value, one.error, one.f1, one.reading.value, one.reason)
+            for one in rules
+        ]
         for table in (trial_table(lines), rule_table(decks)):
             if table:
                 print("", *table, sep="\n")
@@ -107,15 +117,22 @@ def _print_whole(path: Path, record: TrialRecord) -> None:
 
 
 def _print_rule(path: Path, record: RuleRecord) -> None:
+    from pytest_iclayout.drc.decks.execution import Status
+    from pytest_iclayout.rules.evaluate import Reading
+
     print(f"== {record.agent} at {record.rule_id} (suite {record.suite} {record.suite_version})")
     print(f"outcome: {record.outcome.value} after {record.iterations} iteration(s), {record.wall_ms} ms")
     for line in [*record.reason.splitlines(), *record.traceback.splitlines()]:
         print(f"  {line}")
     for name, one in record.categories.items():
+        in_error = f", {one.error} in error" if one.error else ""
         print(
             f"{name}: F1 {one.f1:.3f}; {one.true_positive} found, {one.false_negative} missed, "
-            f"{one.false_positive} false, {one.true_negative} rightly clean"
+            f"{one.false_positive} false, {one.true_negative} rightly clean{in_error}"
         )
+    ended = sum(one.status is not Status.OK for one in record.wrong)
+    if ended and record.reading is Reading.LENIENT:
+        print(f"read leniently: on {ended} of {record.layouts} layouts the deck did not run and counts as silent")
     for one_wrong in record.wrong:
         print(f"  {one_wrong}")
     for label, file in (("deck", record.deck), ("picture", record.picture)):

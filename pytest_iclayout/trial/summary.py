@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _COLUMNS = ("passed", "failed", "error", "not_run")
@@ -29,6 +29,7 @@ class RuleLine:
     outcome: str
     error: bool
     f1: float
+    reading: str
     reason: str = ""
 
 
@@ -57,9 +58,11 @@ def trial_table(trials: Iterable[TrialLine]) -> list[str]:
 
 def rule_table(trials: Iterable[RuleLine]) -> list[str]:
     """Rows by agent and group of rules, and one over all groups: trials by outcome, the success rate with its
-    95 % interval, the share of decks in error, and the mean F1, over the rules that were judged."""
+    95 % interval, the share of decks in error, and the mean F1, over the rules that were judged; and a line where
+    decks were read leniently, as one in error may then be a success."""
     by_row: dict[tuple[str, str], list[RuleLine]] = {}
-    for one in trials:
+    found = list(trials)
+    for one in found:
         by_row.setdefault((one.agent, one.group or "-"), []).append(one)
     if not by_row:
         return []
@@ -78,7 +81,15 @@ def rule_table(trials: Iterable[RuleLine]) -> list[str]:
         judged = [one for one in rows if one.outcome in ("passed", "failed")]
         cells = "  ".join(f"{counts[name]:>7}" for name in _COLUMNS)
         lines.append(f"{agent:<{width}}  {group:<{second}}  {cells}  {_rule_rates(judged)}")
-    return lines
+    return [*lines, *_reading_lines(found)]
+
+
+def _reading_lines(trials: list[RuleLine]) -> Iterator[str]:
+    judged = [one for one in trials if one.outcome in ("passed", "failed")]
+    lenient = sum(one.reading == "lenient" for one in judged)
+    if lenient:
+        which = "all" if lenient == len(judged) else f"{lenient} of {len(judged)}"
+        yield f"{which} read leniently (--lenient-crash): where a deck is in error it counts as reporting nothing"
 
 
 def _rule_rates(judged: list[RuleLine]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import iclayout_tasks
 import klayout.db as db
+import klayout.lay as lay
 import pytest
 
 from pytest_iclayout.drc.decks.engines import find_engines
@@ -55,6 +56,11 @@ DECKS = {
     "crashes_on_wide": [WIDTH + 'raise "wide" if input(68, 20).bbox.width > 10.0\n'],
     "typing_error_first": [WIDTH.replace("width", "widht"), WIDTH],
     "gives_up": [None],
+    "says_nothing": [HEAD],
+    "never_runs": [WIDTH.replace("width", "widht")],
+    "crashes_and_misses": [
+        HEAD + 'm1 = input(68, 20)\nraise "pass" if m1.width(0.14).is_empty?\nm1.width(0.15).output("other")\n'
+    ],
 }
 CHECKER = """
 import sys
@@ -135,8 +141,18 @@ def test_gate_of_sound_rules_passes_and_counts_mutants(pytester: pytest.Pytester
     result = run(pytester, "-m", "gate", "--gate-examples=5")
     result.assert_outcomes(passed=4)
     result.stdout.re_match_lines(
-        [r"^gate: 4 passed; \d+ layouts tried", r"^rules: the layouts tell \d+ of \d+ mutated"]
+        [r"^gate: 4 passed; \d+ layouts tried", r"^rules: the layouts tell (\d+) of \1 mutated gold decks \(100\.0%\)$"]
     )
+
+
+def test_summary_says_how_to_see_the_mutants_that_no_layout_tells(pytester: pytest.Pytester, rules: Path) -> None:
+    rules.write_text(CRASH, encoding="utf-8")
+    summary = r"^rules: the layouts tell \d+ of \d+ mutated gold decks \(\d+\.\d%\); -rA shows the others$"
+    shown = r"^-+ Captured mutated gold decks that no layout tells call -+$"
+    plain, whole = (run(pytester, "-k", "rejects", *options).stdout for options in ((), ("-rA",)))
+    plain.re_match_lines([summary])
+    plain.no_re_match_line(shown)
+    whole.re_match_lines([shown, r"^\w+:\d+:\d+:\d+: ", summary])
 
 
 def test_gold_deck_that_misses_a_label_fails_its_gate_and_judges_nobody(pytester: pytest.Pytester, rules: Path) -> None:
@@ -160,14 +176,47 @@ def test_layouts_that_tell_no_mutant_are_a_failure_of_the_rule(pytester: pytest.
 id = "anything"
 text = "met1 is at least 0.14 µm wide."
 layers = { met1 = "68/20" }
-pass = ["met1 0 0 9 9", "met1 0 0 8 8"]
-gold = 'met1.width(0.14.um).output("anything") if false'
+pass = ["met1 0 0 9 9"]
+fail = ["met1 0 0 0.1 9"]
+gold = '''
+unused = met1.width(0.14.um)
+eval("met1.width(0.14.um).output('anything')")
+'''
 """,
         encoding="utf-8",
     )
     result = run(pytester, "-k", "rejects")
     result.assert_outcomes(failed=1)
     assert re.search(r"none of \d+ mutated gold decks is told", result.stdout.str())
+
+
+def test_rule_whose_layouts_violate_nothing_judges_nobody_as_an_empty_deck_would_pass(
+    pytester: pytest.Pytester, rules: Path
+) -> None:
+    rules.write_text(
+        """
+[[rule]]
+id = "nothing"
+text = "met1 is at least 0.14 µm wide."
+layers = { met1 = "68/20" }
+pass = ["met1 0 0 9 9"]
+gold = 'met1.width(0.14.um).output("nothing")'
+""",
+        encoding="utf-8",
+    )
+    gds = pytester.mkdir("problems") / "r1" / "data" / "gds"
+    (gds / "pass").mkdir(parents=True)
+    (gds / "pass" / "a.gds").write_bytes(bar(140))
+    (gds / "labels.csv").write_text("filename,W\npass/a.gds,0\n")
+    (gds.parents[1] / "spec.yaml").write_text("id: r1\ncategories: [W]\ndata_dir: data/gds\n")
+    result = pytester.runpytest_subprocess("suite", "problems", "--agent=says_nothing", timeout=300)
+    result.assert_outcomes(failed=2, errors=2)
+    results = pytester.path / ".iclayout" / "results"
+    for name in ("suite/nothing", "problems/r1"):
+        record = json.loads((results / f"{name}/says_nothing.json").read_text())
+        assert (record["outcome"], record["success"]) == ("error", False)
+        assert record["reason"].endswith("no layout violates anything: a deck that reports nothing is right")
+    result.stdout.re_match_lines([r"^  2 x category \S+: no layout violates it"])
 
 
 def test_wrong_deck_fails_with_the_layouts_and_a_picture(pytester: pytest.Pytester, rules: Path) -> None:
@@ -179,8 +228,22 @@ def test_wrong_deck_fails_with_the_layouts_and_a_picture(pytester: pytest.Pytest
     assert {name for one in record["wrong"] for name in one["false"]} == {"m1_width"}
     folder = pytester.path / ".iclayout" / "results" / "suite" / "m1_width"
     assert (folder / record["deck"]).read_text().count("0.15") == 1
-    assert (folder / record["picture"]).read_bytes().startswith(b"\x89PNG")
+    picture = (folder / record["picture"]).read_bytes()
+    assert reds(picture) > 0, "what the deck reported is framed"
     assert "false: m1_width" in result.stdout.str()
+
+
+def test_picture_is_of_a_missed_violation_rather_than_of_an_error(pytester: pytest.Pytester, rules: Path) -> None:
+    rules.write_text(CRASH, encoding="utf-8")
+    run(pytester, "--agent=crashes_and_misses", "--agent=never_runs", "-m", "solve").assert_outcomes(failed=2)
+    pictures = {}
+    for name, record in records(pytester).items():
+        assert {one["status"] for one in record["wrong"]} >= {"error"}
+        picture = pytester.path / ".iclayout" / "results" / "suite" / "m1_width" / record["picture"]
+        pictures[name.partition("/")[2]] = reds(picture.read_bytes())
+    # The category that is no one of the rule's is marked where the label is missed; a crash has nothing to mark.
+    assert pictures["crashes_and_misses"] > 0
+    assert pictures["never_runs"] == 0
 
 
 CRASH = """
@@ -199,10 +262,24 @@ def test_deck_that_crashes_on_a_clean_layout_is_in_error_unless_read_leniently(
     pytester: pytest.Pytester, rules: Path, options: tuple[str, ...], outcome: str
 ) -> None:
     rules.write_text(CRASH, encoding="utf-8")
-    run(pytester, "--agent=crashes_on_wide", "-m", "solve", *options)
+    result = run(pytester, "--agent=crashes_on_wide", "-m", "solve", *options)
     (record,) = records(pytester).values()
     assert (record["outcome"], record["error"]) == (outcome, True)
     assert record["reading"] == ("lenient" if options else "strict")
+    counts = record["categories"]["m1_width"]
+    told = pytester.run(ICLAYOUT, "results", "--task", "m1_width").stdout
+    line = "read leniently (--lenient-crash): where a deck is in error it counts as reporting nothing"
+    if options:
+        assert (counts["true_negative"], counts["error"]) == (2, 0)
+        told.fnmatch_lines(
+            ["m1_width: F1 1.000; 1 found, 0 missed, 0 false, 2 rightly clean", "read leniently: on 1 of 3 layouts *"]
+        )
+        result.stdout.fnmatch_lines(["crashes_on_wide*100.0%*100.0%*1.000", f"all {line}"])
+    else:
+        assert (counts["true_negative"], counts["error"]) == (1, 1)
+        told.fnmatch_lines(["m1_width: F1 0.000; 1 found, 0 missed, 0 false, 1 rightly clean, 1 in error"])
+        told.no_fnmatch_line("read leniently*")
+        result.stdout.no_fnmatch_line(f"*{line}")
 
 
 def test_agent_hears_nothing_by_default_and_with_compile_only_whether_its_deck_runs(
@@ -295,6 +372,9 @@ def test_results_verb_shows_rules(pytester: pytest.Pytester, rules: Path) -> Non
     run(pytester, "--agent=wrong", "--agent=right", "-m", "solve", "-k", "m1_width")
     table = pytester.run(ICLAYOUT, "results")
     table.stdout.re_match_lines([r"^right +suite +m1_width +passed", r"^wrong +suite +m1_width +failed"])
+    one = pytester.run(ICLAYOUT, "results", "--agent", "wrong").stdout
+    one.re_match_lines([r"^wrong +suite +m1_width +failed"])
+    one.no_re_match_line(r"^right ")
     whole = pytester.run(ICLAYOUT, "results", "--task", "m1_width")
     whole.stdout.re_match_lines([r"^m1_width: F1 1\.000", r"^m1_width: F1 0\.\d+"])
 
@@ -317,6 +397,12 @@ def bar(width_dbu: int) -> bytes:
     layout = db.Layout()
     layout.create_cell("TOP").shapes(layout.layer(68, 20)).insert(db.Box(0, 0, width_dbu, 1000))
     return bytes(layout.write_bytes(db.SaveLayoutOptions()))
+
+
+def reds(png: bytes) -> int:
+    """Pixels of frames."""
+    pixels = lay.PixelBuffer.from_png_data(png)
+    return sum(pixels.pixel(x, y) & 0xFFFFFF == 0xE01010 for x in range(pixels.width()) for y in range(pixels.height()))
 
 
 def _text(path: Path) -> str:
