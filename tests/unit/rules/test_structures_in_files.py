@@ -101,3 +101,24 @@ def test_structure_without_its_second_layer_is_told_in_one_line(tmp_path):
     with pytest.raises(RuleError) as caught:
         load(tmp_path, text)
     assert str(caught.value).endswith("structure: kind enclosure needs other")
+
+
+def test_category_that_no_listed_layout_violates_is_warned_of_as_in_a_published_rule(tmp_path):
+    text = (
+        BARE
+        + """categories = [{ name = "W", text = "wide" }, { name = "S", text = "spaced" }]
+pass = ["m1 0 0 1 1"]
+fail.W = ["m1 0 0 0.1 1"]
+"""
+    )
+    (warning,) = load(tmp_path, text).warnings
+    assert warning == "category S: no layout violates it; the published evaluator counts no deck as right then"
+    assert load(tmp_path, f'{text}fail.S = ["m1 0 0 1 1"]\n').warnings == ()
+    (warning,) = load(tmp_path, BARE + 'fail = ["m1 0 0 0.1 1"]\n').warnings
+    assert warning == "category m1_w: every layout violates it; a deck that always reports it is right"
+
+
+def test_structure_has_layouts_of_both_labels_and_no_warning(tmp_path):
+    structure = 'structure = { kind = "width", layer = "m1", value = 0.14 }\n'
+    assert load(tmp_path, BARE + structure).warnings == ()
+    assert load(tmp_path, BARE + structure + 'fail = ["m1 0 0 0.1 1"]\n').warnings == ()

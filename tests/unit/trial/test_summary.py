@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_iclayout.trial.summary import TrialLine, reason_lines, trial_table
+from pytest_iclayout.trial.summary import RuleLine, TrialLine, reason_lines, rule_table, trial_table
 
 
 def trials(agent: str = "one", tier: int | None = 1, **outcomes: int) -> list[TrialLine]:
@@ -69,3 +69,14 @@ def test_reasons_that_all_differ_are_cut_off_and_counted():
     assert len(lines) == 6
     assert lines[-1] == "... and 2 more reasons"
     assert "more reasons" not in "".join(reason_lines([one for number in range(5) for one in unjudged(str(number))]))
+
+
+def decks(*readings: str, outcome: str = "passed") -> list[RuleLine]:
+    return [RuleLine("one", "width", outcome, True, 1.0, reading) for reading in readings]
+
+
+def test_lenient_reading_is_told_as_success_and_error_would_not_fit_together_else():
+    lenient = "read leniently (--lenient-crash): where a deck is in error it counts as reporting nothing"
+    assert rule_table(decks("lenient", "lenient"))[2:] == [f"all {lenient}"]
+    assert rule_table(decks("lenient", "strict", "strict"))[2:] == [f"1 of 3 {lenient}"]
+    assert len(rule_table(decks("strict"))) == len(rule_table(decks("lenient", outcome="error"))) == 2
