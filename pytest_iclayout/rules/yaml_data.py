@@ -1,4 +1,4 @@
-"""YAML of somebody else's: each fault with its line, no key twice, and no mapping that grows without end."""
+"""YAML of somebody else's: each fault with its line, no key twice, and nothing that takes the process or its memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pytest_iclayout.technology.errors import short
 
 _MOST_KEYS = 10_000
 """Of one mapping. Merge keys (``<<``) of merge keys make billions of some bytes, which PyYAML does not stop itself."""
+_DEEPEST = 1000
+"""Lists and tables in one another. Of more the C library of PyYAML before 6.0.4 ends the process."""
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML is also built without the C library
 
 
@@ -38,7 +40,9 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
 def load_yaml(data: bytes, place: str) -> Any:
     """Raises RuleError that names ``place`` and the line."""
     try:
-        return yaml.load(data.decode("utf-8-sig"), _Loader)
+        text = data.decode("utf-8-sig")
+        _require_shallow(text)
+        return yaml.load(text, _Loader)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleError(f"{place}:{line}: not UTF-8: byte {data[error.start]:#04x}") from error
@@ -49,14 +53,25 @@ def load_yaml(data: bytes, place: str) -> Any:
         raise RuleError(f"{place}{at}: not YAML: {reason}") from error
 
 
+def _require_shallow(text: str) -> None:
+    if sum(map(text.count, "[{-?")) < _DEEPEST:  # indentation alone needs too many bytes
+        return
+    depth = 0
+    for event in yaml.parse(text, _SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise _fault(event, f"more than {_DEEPEST} lists and tables in one another")
+
+
 def _require_each_key_once(node: yaml.MappingNode) -> None:
-    keys: set[str] = set()
+    keys: set[tuple[str, str]] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode):
-            if key.value in keys:
+            if (key.tag, key.value) in keys:
                 raise _fault(key, f"the key {short(key.value)} stands twice")
-            keys.add(key.value)
+            keys.add((key.tag, key.value))
 
 
-def _fault(node: yaml.Node, problem: str) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+def _fault(node: yaml.Node | yaml.Event, problem: str) -> yaml.constructor.ConstructorError:
+    mark: Any = node.start_mark
+    return yaml.constructor.ConstructorError(None, None, problem, mark)

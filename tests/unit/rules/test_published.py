@@ -154,7 +154,9 @@ def test_a_key_that_is_wrong_is_one_error_that_names_it(tmp_path: Path, spec: st
         ("id: a\ntitle: b\nid: c\n", 3, "not YAML: the key 'id' stands twice"),
         ("x: {a: {b: 1, b: 2}}\n", 1, "not YAML: the key 'b' stands twice"),
         ("id: a\n---\nid: b\n", 2, "not YAML: but found another document"),
-        ("[" * 100_000, None, "not YAML: "),
+        ("[" * 100_000, 1, "not YAML: "),
+        ("x: 1\ny:\n" + "- " * 100_000, 3, "not YAML: "),
+        ("x: " + "{a: " * 1001 + "}" * 1001, 1, "not YAML: "),
     ],
 )
 def test_what_is_not_yaml_is_one_line_with_its_place(tmp_path: Path, text: str, line: int | None, reason: str) -> None:
