@@ -12,6 +12,9 @@ VARIANTS = 0
 VARIANT_SEED = 0
 """What the values of variants are drawn with."""
 
+RULE_TIMEOUT_S = 60
+"""What a deck may take on one layout of a rule."""
+
 RESULTS = ".iclayout/results"
 """Folder of trial records, below the folder that pytest was started in."""
 

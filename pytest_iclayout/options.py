@@ -45,6 +45,8 @@ class Settings:
     """Whether decks run contained."""
     rule_feedback: str
     lenient_crash: bool
+    rule_timeout_s: int
+    """What a deck may take on one layout, by the clock and of the processor."""
     context: str
     """What agents are shown of the DRC language's documentation: none, docs or a file's path."""
 
@@ -152,6 +154,14 @@ def add_options(parser: pytest.Parser) -> None:
         "(default: a deck that does not run to its end on every layout is in error)",
     )
     group.addoption(
+        "--rule-timeout",
+        type=_at_least_one,
+        default=defaults.RULE_TIMEOUT_S,
+        metavar="S",
+        help="seconds that a deck may take on one layout of a rule, by the clock and of the processor; one that takes "
+        f"longer is in error (default: {defaults.RULE_TIMEOUT_S})",
+    )
+    group.addoption(
         "--context",
         default="none",
         metavar="none|docs|FILE",
@@ -161,7 +171,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--unsafe-no-sandbox",
         action="store_true",
-        help="run decks without containment where this machine has no means for it: only decks that you trust",
+        help="run decks and Python checkers without containment: only those that you trust",
     )
     parser.addini(
         "iclayout_results", "folder of trial records, from the rootdir (default: see --iclayout-results)", default=""
@@ -186,6 +196,7 @@ def configure(config: pytest.Config) -> None:
         sandbox=not config.getoption("unsafe_no_sandbox"),
         rule_feedback=config.getoption("rule_feedback"),
         lenient_crash=config.getoption("lenient_crash"),
+        rule_timeout_s=config.getoption("rule_timeout"),
         context=config.getoption("context"),
     )
     if config.getoption("context") not in _CONTEXTS and not Path(config.getoption("context")).is_file():

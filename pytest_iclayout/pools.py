@@ -13,6 +13,7 @@ from pytest_iclayout.options import settings_key
 if TYPE_CHECKING:
     from pytest_iclayout.drc.decks.pool import DeckPool
     from pytest_iclayout.drc.decks.script_pool import ScriptPool
+    from pytest_iclayout.sandbox.policy import Limits
 
 _key = pytest.StashKey["RunPools"]()
 
@@ -24,8 +25,9 @@ class PoolUnavailable(Exception):
 class RunPools:
     """Of one pytest process: each worker of pytest-xdist has its own, and its share of the processors."""
 
-    def __init__(self, sandbox: bool) -> None:
+    def __init__(self, sandbox: bool, timeout_s: int) -> None:
         self._sandbox = sandbox
+        self._timeout_s = timeout_s
         processors = len(os.sched_getaffinity(0))
         workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
         self._children = max(1, processors // workers)
@@ -38,7 +40,7 @@ class RunPools:
         from pytest_iclayout.sandbox.policy import SandboxUnavailable
 
         try:
-            return DeckPool(self._children, sandbox=self._sandbox)
+            return DeckPool(self._children, sandbox=self._sandbox, limits=self._limits())
         except (EngineUnavailable, SandboxUnavailable) as error:
             raise PoolUnavailable(str(error)) from error
 
@@ -49,9 +51,14 @@ class RunPools:
         from pytest_iclayout.sandbox.policy import SandboxUnavailable
 
         try:
-            return ScriptPool(self._children, sandbox=self._sandbox)
+            return ScriptPool(self._children, sandbox=self._sandbox, limits=self._limits())
         except SandboxUnavailable as error:
             raise PoolUnavailable(str(error)) from error
+
+    def _limits(self) -> Limits:
+        from pytest_iclayout.sandbox.policy import Limits
+
+        return Limits(wall_s=self._timeout_s, cpu_s=self._timeout_s)
 
     def require(self) -> None:
         """Raises PoolUnavailable where decks cannot be run."""
@@ -65,6 +72,7 @@ class RunPools:
 
 def pools(config: pytest.Config) -> RunPools:
     if _key not in config.stash:
-        config.stash[_key] = found = RunPools(config.stash[settings_key].sandbox)
+        settings = config.stash[settings_key]
+        config.stash[_key] = found = RunPools(settings.sandbox, settings.rule_timeout_s)
         config.add_cleanup(found.close)
     return config.stash[_key]

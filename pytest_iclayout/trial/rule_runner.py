@@ -17,7 +17,7 @@ from pytest_iclayout.agents.oracle import OracleAgent
 from pytest_iclayout.agents.protocol import Agent, AgentUnavailable, DeckProposal, DeckTurn, DeckWriter
 from pytest_iclayout.checking.rule_gate import RuleGateError, RuleGateFailure, require_sound
 from pytest_iclayout.drc.decks.deck import Deck, encoded
-from pytest_iclayout.drc.decks.execution import Execution
+from pytest_iclayout.drc.decks.execution import Execution, Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.rules.evaluate import Reading, RuleVerdict, evaluate
 from pytest_iclayout.rules.mock_decks import deck_for
@@ -116,7 +116,7 @@ def _attempt(
         if progress.proposal is None or progress.proposal.text is None:
             return OutcomeKind.FAILED, "the agent handed in no deck"
         layouts = [one.gds() for one in rule.layouts]
-        executions = _run(progress.proposal, layouts, rule, pools, progress)
+        executions = _run(progress.proposal, layouts, rule, pools, progress, settings.reading)
         progress.verdict = evaluate(rule, executions, settings.reading)
     except AgentUnavailable as error:
         return OutcomeKind.NOT_RUN, text_of(error) or "the agent is not available"
@@ -158,7 +158,7 @@ def _write(rule: Rule, agent: Agent, pools: Pools, settings: RuleTrialSettings, 
         progress.proposal = proposal
         if iteration == most:
             return
-        (execution,) = _run(proposal, [_empty_layout(rule)], rule, pools, progress)
+        (execution,) = _run(proposal, [_empty_layout(rule)], rule, pools, progress, settings.reading)
         if execution.ok:
             return
         error = execution.reason
@@ -175,14 +175,25 @@ def _with_answer(agent: Agent, rule: Rule) -> Agent:
 
 
 def _run(
-    proposal: DeckProposal, layouts: list[bytes], rule: Rule, pools: Pools, progress: _Progress
+    proposal: DeckProposal, layouts: list[bytes], rule: Rule, pools: Pools, progress: _Progress, reading: Reading
 ) -> list[Execution]:
-    """Raises RuleGateError where a run could not be had for what is not the deck's fault."""
+    """A deck without an end is not run on each layout: read strictly, it is in error after one.
+
+    Raises RuleGateError where a run could not be had for what is not the deck's fault.
+    """
     python = proposal.language == "python"
     deck = Deck.of_text(proposal.text or "", f"{rule.id}{'.py' if python else '.drc'}")
     # In an order of chance: a deck that guesses from what ran before it, or from the age of files, learns no label.
     order = SystemRandom().sample(range(len(layouts)), len(layouts))
-    found = run_all(pools.scripts if python else pools.decks, deck, [layouts[number] for number in order])
+    pool = pools.scripts if python else pools.decks
+    found = run_all(pool, deck, [layouts[number] for number in order[: pool.children]])
+    rest = order[pool.children :]
+    endless = next((one for one in found if one.status is Status.TIMEOUT), None)
+    if endless is None or reading is Reading.LENIENT:
+        found += run_all(pool, deck, [layouts[number] for number in rest])
+    else:
+        reason = f"not run, as on another layout the deck {endless.reason}"
+        found += [Execution(status=Status.ERROR, reason=reason, engine=endless.engine) for _ in rest]
     executions = [execution for _, execution in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
     for one in executions:
         if one.infrastructure:

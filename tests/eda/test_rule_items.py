@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -61,6 +62,7 @@ DECKS = {
     "crashes_and_misses": [
         HEAD + 'm1 = input(68, 20)\nraise "pass" if m1.width(0.14).is_empty?\nm1.width(0.15).output("other")\n'
     ],
+    "endless": [WIDTH + "loop {}\n"],
 }
 CHECKER = """
 import sys
@@ -302,6 +304,18 @@ def test_agent_hears_nothing_by_default_and_with_compile_only_whether_its_deck_r
     assert {one["iterations"] for one in records(pytester).values()} == {2}
     result.stdout.re_match_lines([r".*TOLD 1 None", r".*TOLD 2 ERROR: .*undefined method [`']widht'"])
     assert "pass/" not in result.stdout.str().partition("TOLD 2")[2].splitlines()[0]
+
+
+def test_a_deck_without_an_end_is_not_run_on_each_layout(pytester: pytest.Pytester, rules: Path) -> None:
+    run(pytester, "--agent=endless", "-m", "solve", "-k", "m1_width", "--rule-timeout=1")
+    (record,) = records(pytester).values()
+    assert (record["outcome"], record["error"]) == ("failed", True)
+    reasons = [one["reason"] for one in record["wrong"]]
+    ran = [reason for reason in reasons if not reason.startswith("not run, as on another layout the deck ")]
+    assert len(reasons) == record["layouts"] > len(ran)
+    assert 1 <= len(ran) <= len(os.sched_getaffinity(0))
+    # The clock and the processor's time run out together.
+    assert set(ran) <= {"did not end within 1 s", "used 1 s of processor time"}
 
 
 def test_agents_that_crash_give_up_or_only_draw_are_told_apart(pytester: pytest.Pytester, rules: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
         ("--agent=replay", "--agent: replay:DIR needs a folder of transcripts; '' is none"),
         ("--agent=replay:", "--agent: replay:DIR needs a folder of transcripts; '' is none"),
         ("--agent=replay:missing", "--agent: replay:DIR needs a folder of transcripts; 'missing' is none"),
+        ("--rule-timeout=0", "argument --rule-timeout: '0' is not a whole number of at least 1"),
         ("--max-iterations=0", "argument --max-iterations: '0' is not a whole number of at least 1"),
         ("--max-iterations=x", "argument --max-iterations: 'x' is not a whole number of at least 1"),
         ("--gate-examples=0", "argument --gate-examples: '0' is not a whole number of at least 1"),
