@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from xml.parsers import expat
 
 import klayout.db as db
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,11 @@ from pytest_iclayout.technology.models import Rule
 
 if TYPE_CHECKING:
     import klayout.rdb as rdb
+
+
+_DEEPEST = 100
+"""Elements within one another; reports of decks have ten."""
+_GZIP = b"\x1f\x8b"
 
 
 class ReportError(ValueError):
@@ -165,6 +171,7 @@ def load_database(path: Path) -> rdb.ReportDatabase:
     """KLayout's own object. Raises ReportError as :func:`read_report`."""
     import klayout.rdb as rdb
 
+    _require_harmless(path)
     report = rdb.ReportDatabase("")
     try:
         report.load(str(path))
@@ -172,6 +179,37 @@ def load_database(path: Path) -> rdb.ReportDatabase:
         reason = str(error).removesuffix(" in ReportDatabase.load")
         raise ReportError(f"{path}: not a complete report database ({reason})") from error
     return report
+
+
+def _require_harmless(path: Path) -> None:
+    """Raises ReportError for what KLayout unpacks without an end, or what is nested so deep that it crashes.
+
+    Whoever wrote the report may be hostile, and it is read in the judging process.
+    """
+    depth = 0
+
+    def begin(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise ReportError(f"{path}: not a report database (more than {_DEEPEST} elements within one another)")
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) == _GZIP:
+                raise ReportError(f"{path}: not a report database (compressed)")
+            stream.seek(0)
+            parser.ParseFile(stream)
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
+    except expat.ExpatError:
+        pass  # KLayout says what is wrong; it reads no further than this
 
 
 def walk_categories(categories: Iterable[rdb.RdbCategory], prefix: str = "") -> Iterator[tuple[str, rdb.RdbCategory]]:

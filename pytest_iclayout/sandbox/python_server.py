@@ -191,7 +191,7 @@ def _run(script: str, arguments: list[str]) -> int:
 def _code(line: bytes) -> int | None:
     try:
         found = json.loads(line)["code"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return found if isinstance(found, int) else None
 

@@ -340,3 +340,41 @@ def test_a_deck_takes_its_includes_along(pool: DeckPool, tmp_path: Path) -> None
     assert found.items == {"W": 1}, found.reason
     (tmp_path / "common.drc").write_text("def narrow(layer) = layer.width(0.1)\n")
     assert Deck.of_file(tmp_path / "rules" / "main.drc", root=tmp_path).digest != deck.digest
+
+
+NESTED = (
+    'File.binwrite($output, \'<?xml version="1.0" encoding="utf-8"?><report-database><description/><original-file/>'
+    "<generator/><top-cell>TOP</top-cell><tags></tags><categories>'"
+    " + '<category><name>a</name><description/><categories>' * COUNT + '</categories></category>' * COUNT"
+    " + '</categories><cells></cells><items></items></report-database>')\n"
+)
+
+
+@pytest.mark.parametrize("count", [1500, 100_000])
+def test_a_report_that_would_crash_its_reader_is_none(pool: DeckPool, count: int) -> None:
+    code = NESTED.replace("COUNT", str(count))
+    (found,) = run_all(pool, Deck.of_text(code), [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, False)
+    assert "more than 100 elements within one another" in found.reason
+
+
+def test_a_compressed_report_is_none(pool: DeckPool) -> None:
+    code = "require 'zlib'\nZlib::GzipWriter.open($output) { |file| file.write('<report-database/>' * 1000) }\n"
+    (found,) = run_all(pool, Deck.of_text(code), [bars(200)])
+    assert (found.status, found.infrastructure) == (Status.ERROR, False)
+    assert "compressed" in found.reason
+
+
+def test_a_deck_learns_nothing_from_where_and_when_its_layout_was_put(pool: DeckPool) -> None:
+    """Layouts are staged by who knows the labels; a run has a file of its own, and is told of no other."""
+    code = (
+        HEAD + "puts $input.unpack1('H*'), File.stat($input).ino\n"
+        "puts ObjectSpace.each_object(String).count { |text| text.b.match?(%r{layouts-\\h{32}}) }\n"
+    )
+    runs = [
+        run_all(pool, Deck.of_text(code + "\n" * number), [bars(200)])[0].log.splitlines()[-3:] for number in (0, 1)
+    ]
+    (place, inode, told), (other_place, other_inode, _) = runs
+    assert place != other_place
+    assert inode != other_inode
+    assert told == "0"

@@ -18,7 +18,7 @@ from typing_extensions import Self
 from pytest_iclayout.drc.decks.deck import Deck
 from pytest_iclayout.drc.decks.execution import Conventions, Execution, Status, judge, signal_name
 from pytest_iclayout.drc.decks.store import ExecutionStore
-from pytest_iclayout.drc.decks.work_folder import WorkFolder, cleared_up, end_of
+from pytest_iclayout.drc.decks.work_folder import WorkFolder, cleared_up, copied_for_job, end_of, is_large
 from pytest_iclayout.geometry.atomic import replacing
 from pytest_iclayout.sandbox.bubblewrap import wrapped
 from pytest_iclayout.sandbox.fork_server import ForkServer, JobResult
@@ -171,12 +171,17 @@ class ExecutionPool:
             staged = self._folder.stage_deck(deck)
             folder = self._folder.path / "jobs" / str(next(self._numbers))
             self._server.start()
-            readable = (self._folder.deck_folder(deck), *(run.layout for run in runs), *map(Path, self._server.paths))
+            large = [run.layout for run in runs if is_large(run.layout)]
+            readable = (self._folder.deck_folder(deck), *large, *map(Path, self._server.paths))
             limits = self.limits.model_copy(update={"wall_s": self.limits.wall_s * len(runs)})
             policy = self._policy.model_copy(update={"readable": readable, "limits": limits}).job_folder(folder)
+            layouts = [
+                run.layout if run.layout in large else copied_for_job(run.layout, folder, number)
+                for number, run in enumerate(runs)
+            ]
             outputs = [folder / f"report-{number}.lyrdb" for number in range(len(runs))]
             job: dict[str, Any] = {
-                **self._language.job(deck, staged, [(run.layout, one) for run, one in zip(runs, outputs, strict=True)]),
+                **self._language.job(deck, staged, list(zip(layouts, outputs, strict=True))),
                 "folder": str(folder),
                 "log": str(folder / "log"),
                 "policy": policy.wire(),
@@ -186,10 +191,16 @@ class ExecutionPool:
             for run in runs:
                 run.future.set_result(self._failed(str(error)))
             return
-        done.add_done_callback(lambda future: self._take(future, deck, runs, outputs, folder))
+        done.add_done_callback(lambda future: self._take(future, deck, runs, layouts, outputs, folder))
 
     def _take(
-        self, done: Future[JobResult], deck: Deck, runs: Sequence[_Run], outputs: Sequence[Path], folder: Path
+        self,
+        done: Future[JobResult],
+        deck: Deck,
+        runs: Sequence[_Run],
+        layouts: Sequence[Path],
+        outputs: Sequence[Path],
+        folder: Path,
     ) -> None:
         try:
             result = done.result()
@@ -204,7 +215,10 @@ class ExecutionPool:
                 self._submit(deck, [run])
             return
         # Messages are to name files as who wrote the deck knows them.
-        log = end_of(folder / "log").replace(f"{self._folder.deck_folder(deck)}/", "").replace(f"{folder}/", "")
+        log = end_of(folder / "log")
+        for layout in layouts:
+            log = log.replace(str(layout), "the layout")
+        log = log.replace(f"{self._folder.deck_folder(deck)}/", "").replace(f"{folder}/", "")
         for number, (run, output) in enumerate(zip(runs, outputs, strict=True)):
             try:
                 execution = self._executed(result, number, runs, output, log, run.keep)
@@ -227,7 +241,6 @@ class ExecutionPool:
         status, reason, counts = judge(result, number, len(runs), output, log, self.limits, self._language.conventions)
         if status is Status.ERROR and _is_full(output.parent):
             return self._failed(f"the disk of the pool's folder is full: {reason}")
-        reason = reason.replace(str(runs[number].layout), "the layout")
         if keep is not None and status is Status.OK:
             try:
                 with replacing(keep) as beside:

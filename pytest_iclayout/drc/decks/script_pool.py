@@ -99,8 +99,11 @@ def _complaint(log: str) -> str:
 
 def count_report(path: Path) -> Counts:
     """Of a report database or of a JSON object. Raises ReportError."""
-    with path.open("rb") as stream:
-        begin = stream.read(_MOST_JSON_BYTES + 1)
+    try:
+        with path.open("rb") as stream:
+            begin = stream.read(_MOST_JSON_BYTES + 1)
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be read: {error.strerror}") from error
     if begin.lstrip().startswith(b"<"):
         return count_items(path)
     if not begin.lstrip().startswith(b"{"):
@@ -114,6 +117,8 @@ def count_report(path: Path) -> Counts:
         raise ReportError(f"{path}: not JSON ({error})") from error
     found: dict[str, int] = {}
     for name, count in pairs:
+        if not name.isprintable():  # also half a character, which no record could hold
+            raise ReportError(f"{path}: category {name!r}: a name is of letters, digits and signs")
         if name in found:
             raise ReportError(f"{path}: category {name!r} stands twice")
         if not isinstance(count, int) or count < 0:

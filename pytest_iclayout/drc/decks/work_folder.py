@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import tempfile
 import threading
@@ -33,6 +34,20 @@ def end_of(log: Path) -> str:
         return ""
 
 
+def is_large(layout: Path) -> bool:
+    """Whether jobs read a staged layout where it is, and are given no copy of it."""
+    return layout.stat().st_size > _MOST_COPIED
+
+
+def copied_for_job(layout: Path, folder: Path, number: int) -> Path:
+    """The file of its own that a job is given, made with those of the jobs around it: its age and number do not tell
+    when the layout was staged, by who knows its labels. Raises OSError."""
+    path = folder / f"layout-{number}{''.join(layout.suffixes)}"
+    path.write_bytes(layout.read_bytes())
+    path.chmod(0o644)
+    return path
+
+
 class WorkFolder:
     """Where decks and layouts are put for the jobs' user to read, and jobs write: in memory where there is room.
 
@@ -47,7 +62,9 @@ class WorkFolder:
         # The jobs' user may go through, not look around.
         self.path.chmod(0o711)
         self._lock = threading.Lock()
-        for name in ("home", "decks", "layouts", "jobs"):
+        # A job that knew where its layout is kept could tell from the file's age what was staged before it.
+        self._layouts = f"layouts-{secrets.token_hex(16)}"
+        for name in ("home", "decks", self._layouts, "jobs"):
             (self.path / name).mkdir(mode=0o700 if name == "home" else 0o711)
 
     def environment(self) -> dict[str, str]:
@@ -66,7 +83,7 @@ class WorkFolder:
         """A layout's file in the folder, once for each content. Raises OSError."""
         data = layout if isinstance(layout, bytes) else layout.read_bytes()
         suffix = ".gds" if isinstance(layout, bytes) else "".join(layout.suffixes[-2:])[-16:]
-        path = self.path / "layouts" / (hashlib.sha256(data).hexdigest() + suffix)
+        path = self.path / self._layouts / (hashlib.sha256(data).hexdigest() + suffix)
         self._put(path, data)
         return path
 
@@ -99,6 +116,8 @@ class WorkFolder:
                 raise
 
 
+_MOST_COPIED = 1 << 20
+"""Bytes; the layouts of rules, whose labels must not be guessed, have a thousand."""
 _ROOM = 1 << 30
 """Bytes that the memory's folder must have free: many containers have 64 MB there."""
 
