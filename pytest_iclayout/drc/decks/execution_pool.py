@@ -188,8 +188,9 @@ class ExecutionPool:
             }
             done = self._server.submit(job, limits.wall_s)
         except (OSError, RuntimeError) as error:
+            reason = f"the job could not begin: {error}" if isinstance(error, OSError) else str(error)
             for run in runs:
-                run.future.set_result(self._failed(str(error)))
+                run.future.set_result(self._failed(reason))
             return
         done.add_done_callback(lambda future: self._take(future, deck, runs, layouts, outputs, folder))
 
