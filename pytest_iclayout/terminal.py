@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXIT_INFRASTRUCTURE = 10
 """Exit code of a run whose only trouble is infrastructure: trials that ended in error or were not run."""
 
+_MOST_REASONS = 3
 _infrastructure_key = pytest.StashKey[bool]()
 _ERROR_PROPERTY = "iclayout_infrastructure"
 _GATE_ITEM = re.compile(r"\.(toml|yaml|parquet|jsonl)::([\w.\-]+::)?(accepts|rejects)$", re.ASCII)
@@ -68,6 +69,8 @@ def summarize(reporter: TerminalReporter, config: pytest.Config) -> None:
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(gates.items()))
         layouts = sum(_gate_layouts(tally))
         reporter.line(f"gate: {text}; {layouts} layouts tried")
+        for reason, count in _gate_skips(tally).most_common(_MOST_REASONS):
+            reporter.line(f"gate not run {count}: {reason}")
     killed, mutants = _mutants(tally)
     if mutants:
         others = "; -rA shows the others" if killed < mutants else ""
@@ -152,6 +155,15 @@ def _gate_counts(tally: Tally) -> Counter[str]:
         report.outcome
         for report in tally.reports
         if report.when in ("call", "???") and _GATE_ITEM.search(report.nodeid)
+    )
+
+
+def _gate_skips(tally: Tally) -> Counter[str]:
+    """Why items of the gate were not run: a gate that tried nothing must not look like one that passed."""
+    return Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in tally.reports
+        if report.skipped and isinstance(report.longrepr, tuple) and _GATE_ITEM.search(report.nodeid)
     )
 
 

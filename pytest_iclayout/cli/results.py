@@ -70,7 +70,18 @@ def _results(options: argparse.Namespace) -> int:
         rules = [one for one in records if not isinstance(one, TrialRecord)]
         lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in tasks]
         decks = [
-            RuleLine(one.agent, one.group, one.outcome.value, one.error, one.f1, one.reading.value, one.reason)
+            RuleLine(
+                one.agent,
+                one.group,
+                one.outcome.value,
+                one.error,
+                one.f1,
+                one.reading.value,
+                one.reason,
+                one.context,
+                one.feedback,
+                one.suite,
+            )
             for one in rules
         ]
         for table in (trial_table(lines), rule_table(decks)):

@@ -31,6 +31,9 @@ class RuleLine:
     f1: float
     reading: str
     reason: str = ""
+    context: str = "none"
+    feedback: str = "none"
+    suite: str = ""
 
 
 def trial_table(trials: Iterable[TrialLine]) -> list[str]:
@@ -58,8 +61,8 @@ def trial_table(trials: Iterable[TrialLine]) -> list[str]:
 
 def rule_table(trials: Iterable[RuleLine]) -> list[str]:
     """Rows by agent and group of rules, and one over all groups: trials by outcome, the success rate with its
-    95 % interval, the share of decks in error, and the mean F1, over the rules that were judged; and a line where
-    decks were read leniently, as one in error may then be a success."""
+    95 % interval, the share of decks in error, and the mean F1, over the rules that were judged; and lines on what
+    makes the figures other than they look: decks read leniently, asked for in different ways, of several suites."""
     by_row: dict[tuple[str, str], list[RuleLine]] = {}
     found = list(trials)
     for one in found:
@@ -81,15 +84,22 @@ def rule_table(trials: Iterable[RuleLine]) -> list[str]:
         judged = [one for one in rows if one.outcome in ("passed", "failed")]
         cells = "  ".join(f"{counts[name]:>7}" for name in _COLUMNS)
         lines.append(f"{agent:<{width}}  {group:<{second}}  {cells}  {_rule_rates(judged)}")
-    return [*lines, *_reading_lines(found)]
+    return [*lines, *_setting_lines(found)]
 
 
-def _reading_lines(trials: list[RuleLine]) -> Iterator[str]:
+def _setting_lines(trials: list[RuleLine]) -> Iterator[str]:
     judged = [one for one in trials if one.outcome in ("passed", "failed")]
     lenient = sum(one.reading == "lenient" for one in judged)
     if lenient:
         which = "all" if lenient == len(judged) else f"{lenient} of {len(judged)}"
         yield f"{which} read leniently (--lenient-crash): where a deck is in error it counts as reporting nothing"
+    asked = Counter((one.context, one.feedback) for one in judged)
+    if len(asked) > 1:
+        ways = (f"{count} with --context={how[0]} --rule-feedback={how[1]}" for how, count in sorted(asked.items()))
+        yield f"not all were asked for alike: {', '.join(ways)}"
+    suites = Counter(one.suite for one in judged)
+    if len(suites) > 1:
+        yield f"of {len(suites)} suites: {', '.join(f'{name} {count}' for name, count in sorted(suites.items()))}"
 
 
 def _rule_rates(judged: list[RuleLine]) -> str:

@@ -340,6 +340,7 @@ def test_without_an_application_nothing_is_judged_and_the_run_says_so(
     (record,) = records(pytester).values()
     assert record["outcome"] == "not_run"
     assert "apt-get install klayout" in record["reason"]
+    result.stdout.re_match_lines(["gate: 2 skipped; 0 layouts tried", "gate not run 2: .*apt-get install klayout.*"])
 
 
 def test_rule_without_layers_keeps_its_failed_trials_though_they_cannot_be_drawn(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_iclayout.trial.summary import RuleLine, TrialLine, reason_lines, rule_table, trial_table
 
 
@@ -80,3 +82,15 @@ def test_lenient_reading_is_told_as_success_and_error_would_not_fit_together_els
     assert rule_table(decks("lenient", "lenient"))[2:] == [f"all {lenient}"]
     assert rule_table(decks("lenient", "strict", "strict"))[2:] == [f"1 of 3 {lenient}"]
     assert len(rule_table(decks("strict"))) == len(rule_table(decks("lenient", outcome="error"))) == 2
+
+
+def test_decks_that_were_not_asked_for_alike_or_are_of_several_suites_are_told():
+    """A figure over them is of no one setting."""
+    one = replace(decks("strict")[0], suite="ours")
+    others = [replace(one, context="docs"), replace(one, feedback="compile", suite="mine")]
+    assert rule_table([one, *others])[2:] == [
+        "not all were asked for alike: 1 with --context=docs --rule-feedback=none, "
+        "1 with --context=none --rule-feedback=compile, 1 with --context=none --rule-feedback=none",
+        "of 2 suites: mine 1, ours 2",
+    ]
+    assert len(rule_table([one, one])) == 2
