@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -158,6 +159,8 @@ class DeckRegression:
         if sum(one.stem == deck.stem for one in self.decks) > 1:
             raise pytest.UsageError(f"--rdb-dir: two decks are called {deck.stem}; run them apart")
         names = {path: file_name(name.replace("/", "_")) for name, path in self.book.layouts.items()}
+        if double := [name for name, count in Counter(names.values()).items() if count > 1]:
+            raise pytest.UsageError(f"--rdb-dir: two layouts would write {double[0]}.lyrdb; run them apart")
         return {path: folder / f"{name}.lyrdb" for path, name in names.items()}
 
 

@@ -136,6 +136,11 @@ def configure(config: pytest.Config) -> DeckSettings | None:
     reports: Path | None = config.getoption("rdb_dir")
     if reports is not None and (here / reports).exists() and not (here / reports).is_dir():
         raise pytest.UsageError(f"--rdb-dir: {here / reports} is not a folder")
+    if reports is not None:
+        try:
+            (here / reports).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise pytest.UsageError(f"--rdb-dir: {here / reports} cannot be made: {error.strerror}") from error
     return DeckSettings(
         decks=decks,
         root=None if root is None else here / root,

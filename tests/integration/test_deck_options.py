@@ -44,6 +44,7 @@ def usage_error(result, shown) -> str:
         (["--deck=my.drc", "--deck-labels=no.csv"], "--deck-labels: no such file: {folder}/no.csv"),
         (["--deck=my.drc", "--deck-root=no"], "--deck-root: no such folder: {folder}/no"),
         (["--deck=my.drc", "--deck-root=layouts"], "--deck: {folder}/my.drc: not below the root {folder}/layouts"),
+        (["--deck=my.drc", "--rdb-dir=/proc/x"], "--rdb-dir: /proc/x cannot be made: No such file or directory"),
         (["--deck=my.drc", "--rdb-dir=my.drc"], "--rdb-dir: {folder}/my.drc is not a folder"),
         (["--deck=my.drc", "--deck-pass-layer=met1"], "--deck-pass-layer: 'met1' is not a layer; write LAYER/DATATYPE"),
         (["--deck=my.drc", "--deck-timeout=0"], "--deck-timeout: '0' is not a whole number from 1 to 1000000"),
@@ -143,3 +144,12 @@ def test_broken_layout_and_table_are_one_error_each_and_the_rest_is_collected(ru
     assert "labels.csv:2: column w: 'yes' is neither 0" in text
     assert "2 errors" in text
     assert "<RuleItem w>" in text
+
+
+def test_two_layouts_whose_names_differ_in_a_slash_would_share_a_report(run, folder, shown):
+    (folder / "layouts" / "a").mkdir()
+    for name in ("a/x.gds", "a_x.gds"):
+        (folder / "layouts" / name).write_bytes(b"")
+    (folder / "layouts" / "labels.csv").write_text("filename,W\na/x.gds,0\na_x.gds,1\n")
+    text = usage_error(run("--deck=my.drc", "layouts", "--rdb-dir=r"), shown)
+    assert "--rdb-dir: two layouts would write layouts_a_x.gds.lyrdb; run them apart" in text
