@@ -122,7 +122,7 @@ def set_exit_status(session: pytest.Session, exitstatus: int) -> None:
     infrastructure = sum(one.failed and _is_infrastructure(one) for one in tally.reports)
     if session.testsfailed > infrastructure or any(one.failed and not _is_infrastructure(one) for one in tally.reports):
         return
-    if any(one.outcome in ("error", "not_run") for one in _trials(tally)):
+    if infrastructure or any(one.outcome in ("error", "not_run") for one in _trials(tally)):
         session.exitstatus = EXIT_INFRASTRUCTURE
         session.config.stash[_infrastructure_key] = True
 
@@ -145,14 +145,14 @@ def _trials(tally: Tally) -> Iterator[TrialLine | RuleLine]:
                 yield RuleLine(*(record[name] for name in RuleLine.__dataclass_fields__))
             else:
                 yield TrialLine(*(record[name] for name in TrialLine.__dataclass_fields__))
-        elif not recorded and _is_infrastructure(report):
+        elif not recorded and _is_infrastructure(report) and not _GATE_ITEM.search(report.nodeid):
             agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
             yield TrialLine(agent or "?", None, "error", 0, str(report.longrepr))
 
 
 def _gate_counts(tally: Tally) -> Counter[str]:
     return Counter(
-        report.outcome
+        "error" if _is_infrastructure(report) else report.outcome
         for report in tally.reports
         if report.when in ("call", "???") and _GATE_ITEM.search(report.nodeid)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,9 +105,7 @@ def _wrong(result: LayoutResult) -> Iterator[str]:
         yield f"the deck did not run to its end here: {result.reason}"
 
 
-def _found_by_engine(
-    rule: Rule, drawn: db.Layout, categories: Sequence[str] | Mapping[str, object], before: str
-) -> Iterator[Finding]:
+def _found_by_engine(rule: Rule, drawn: db.Layout, categories: Iterable[str], before: str) -> Iterator[Finding]:
     for category in categories:
         if category in rule.structures:
             for one in embedded_findings(category, rule.structures[category], rule.layers, drawn):

@@ -343,6 +343,28 @@ def test_without_an_application_nothing_is_judged_and_the_run_says_so(
     result.stdout.re_match_lines(["gate: 2 skipped; 0 layouts tried", "gate not run 2: .*apt-get install klayout.*"])
 
 
+def test_application_that_serves_no_decks_is_an_error_of_the_gate_and_of_trials_and_of_no_other_agent(
+    pytester: pytest.Pytester, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = pytester.mkdir("bin") / "klayout"
+    program.write_text('#!/bin/sh\n[ "$2" = -v ] && echo KLayout 0.28.5 && exit\necho no licence\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    result = run(pytester, "--agent=right", "-k", "m1_width")
+    result.assert_outcomes(errors=3)
+    assert result.ret == 10
+    why = rf"{re.escape(str(program))} does not work: .* ended before it was ready and printed 'no licence'; "
+    result.stdout.re_match_lines(
+        [
+            rf"^m1_width: {why}",
+            r"^gate: 2 error; 0 layouts tried$",
+            r"^right +metals +0 +0 +1 ",
+            rf"^error 1: right: {why}",
+        ]
+    )
+    result.stdout.no_re_match_line(r"^\?")
+
+
 def test_rule_without_layers_keeps_its_failed_trials_though_they_cannot_be_drawn(
     pytester: pytest.Pytester, rules: Path
 ) -> None:
