@@ -25,6 +25,7 @@ def test_help_has_a_group_of_all_options_with_an_example(help_text):
         "--variant-seed",
         "--rule-feedback",
         "--lenient-crash",
+        "--rule-timeout",
         "--context",
         "--unsafe-no-sandbox",
     ]
