@@ -35,7 +35,7 @@ def load_rule_file(path: Path, suite: str = "", suite_version: str = "") -> tupl
         data = toml.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise RuleError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # also of text that is no UTF-8, and of too many digits
+    except (UnicodeDecodeError, toml.TOMLError) as error:
         raise RuleError(f"{path}: not TOML: {error}") from error
     try:
         spec = RuleFileSpec.model_validate(_with_layers(data))

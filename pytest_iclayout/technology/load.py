@@ -45,10 +45,8 @@ def builtin_technology(name: str) -> Technology:
 
 def _from_toml(source: str, origin: str) -> Technology:
     try:
-        data = toml.loads(source)
-    except (ValueError, RecursionError) as error:  # not only its own: a number may have too many digits
+        return Technology.model_validate(toml.loads(source))
+    except toml.TOMLError as error:
         raise TechnologyError(f"{origin}: not TOML: {error}") from error
-    try:
-        return Technology.model_validate(data)
     except ValidationError as error:
         raise TechnologyError(f"{origin}: {explain(error)}") from error
