@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_iclayout import rule_warnings
 from pytest_iclayout.fixtures import MUTANTS_PROPERTY, TRIAL_PROPERTY, TrialError
 from pytest_iclayout.options import settings_key
-from pytest_iclayout.trial.summary import RuleLine, TrialLine, reason_lines, rule_table, trial_table
+from pytest_iclayout.trial.summary import RuleLine, TrialLine, line_of, reason_lines, rule_table, trial_table
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -140,11 +140,7 @@ def _trials(tally: Tally) -> Iterator[TrialLine | RuleLine]:
     for report in tally.reports:
         recorded = [value for name, value in report.user_properties if name == TRIAL_PROPERTY]
         if recorded and str(report.when) in ("call", "???"):
-            record: dict[str, Any] = json.loads(str(recorded[-1]))
-            if record.get("work") == "rule":
-                yield RuleLine(*(record[name] for name in RuleLine.__dataclass_fields__))
-            else:
-                yield TrialLine(*(record[name] for name in TrialLine.__dataclass_fields__))
+            yield line_of(json.loads(str(recorded[-1])))
         elif not recorded and _is_infrastructure(report) and not _GATE_ITEM.search(report.nodeid):
             agent = report.nodeid.partition("::solve[")[2].removesuffix("]")
             yield TrialLine(agent or "?", None, "error", 0, str(report.longrepr))

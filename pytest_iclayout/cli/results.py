@@ -35,7 +35,7 @@ def add_verb(verbs: Verbs) -> None:
 
 def _results(options: argparse.Namespace) -> int:
     from pytest_iclayout.trial.record import RecordError, TrialRecord, read_any_record
-    from pytest_iclayout.trial.summary import RuleLine, TrialLine, rule_table, trial_table
+    from pytest_iclayout.trial.summary import RuleLine, TrialLine, line_of, rule_table, trial_table
 
     folder: Path = options.folder
     if not folder.is_dir():
@@ -66,25 +66,10 @@ def _results(options: argparse.Namespace) -> int:
     else:
         records = [record for _, record in shown]
         _print_table(records)
-        tasks = [one for one in records if isinstance(one, TrialRecord)]
-        rules = [one for one in records if not isinstance(one, TrialRecord)]
-        lines = [TrialLine(one.agent, one.tier, one.outcome.value, one.iterations, one.reason) for one in tasks]
-        decks = [
-            RuleLine(
-                one.agent,
-                one.group,
-                one.outcome.value,
-                one.error,
-                one.f1,
-                one.reading.value,
-                one.reason,
-                one.context,
-                one.feedback,
-                one.suite,
-            )
-            for one in rules
-        ]
-        for table in (trial_table(lines), rule_table(decks)):
+        lines = [line_of(one.model_dump(mode="json")) for one in records]
+        tasks = [one for one in lines if isinstance(one, TrialLine)]
+        rules = [one for one in lines if isinstance(one, RuleLine)]
+        for table in (trial_table(tasks), rule_table(rules)):
             if table:
                 print("", *table, sep="\n")
     if unreadable:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 _COLUMNS = ("passed", "failed", "error", "not_run")
 
 
 @dataclass(frozen=True)
 class TrialLine:
-    """What a summary needs of a trial."""
+    """What a summary needs of a trial; the fields are the record's."""
 
     agent: str
     tier: int | None
@@ -34,6 +35,12 @@ class RuleLine:
     context: str = "none"
     feedback: str = "none"
     suite: str = ""
+
+
+def line_of(record: Mapping[str, Any]) -> TrialLine | RuleLine:
+    """The line of a record in its JSON form, of a task or a rule."""
+    kind = RuleLine if record.get("work") == "rule" else TrialLine
+    return kind(**{one.name: record[one.name] for one in fields(kind)})
 
 
 def trial_table(trials: Iterable[TrialLine]) -> list[str]:
