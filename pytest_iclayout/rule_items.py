@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -95,11 +94,6 @@ def _rejects(request: pytest.FixtureRequest) -> None:
     if report.survivors:
         told = "\n".join(f"{one.key}: {one.description}" for one in report.survivors)
         request.node.add_report_section("call", "mutated gold decks that no layout tells", told)
-
-
-for _run in (_solve, _accepts, _rejects):
-    # pytest asks for it once an item, and finding it takes as long as the rest of the item.
-    _run.__signature__ = inspect.signature(_run)  # type: ignore[attr-defined]
 
 
 def _gated(request: pytest.FixtureRequest, check: Callable[[DeckPool], _Report]) -> _Report:
