@@ -30,11 +30,20 @@ def contained_klayout(klayout: str) -> str:
     return klayout
 
 
+@pytest.fixture(scope="session")
+def application(contained_klayout: str) -> Engine:
+    """As an engine, whatever else is installed."""
+    return next(one for one in find_engines() if one.kind == "klayout")
+
+
+def _pool(engine: Engine) -> DeckPool:
+    """Contained; a job has 20 s."""
+    return DeckPool(engine=engine, children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20))
+
+
 @pytest.fixture(scope="module")
-def pool(contained_klayout: str) -> Iterator[DeckPool]:
-    """Of the application, whatever else is installed; contained; a job has 20 s."""
-    application = next(one for one in find_engines() if one.kind == "klayout")
-    with DeckPool(engine=application, children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
+def pool(application: Engine) -> Iterator[DeckPool]:
+    with _pool(application) as made:
         yield made
 
 
@@ -47,5 +56,5 @@ def engine(request: pytest.FixtureRequest, contained_klayout: str) -> Engine:
 
 @pytest.fixture(scope="module")
 def engine_pool(engine: Engine) -> Iterator[DeckPool]:
-    with DeckPool(engine=engine, children=2, limits=Limits(wall_s=20, cpu_s=15, file_bytes=8 << 20)) as made:
+    with _pool(engine) as made:
         yield made

@@ -20,7 +20,7 @@ import yaml
 from published_tree import bars, make_tree, spec_text
 
 from pytest_iclayout.drc.decks.deck import Deck
-from pytest_iclayout.drc.decks.engines import find_engines
+from pytest_iclayout.drc.decks.engines import Engine
 from pytest_iclayout.drc.decks.execution import Status
 from pytest_iclayout.drc.decks.pool import DeckPool, run_all
 from pytest_iclayout.rules.evaluate import LayoutResult, Reading, evaluate
@@ -77,9 +77,8 @@ ONE = {
 
 
 @pytest.fixture(scope="module")
-def patient(contained_klayout: str) -> Iterator[DeckPool]:
+def patient(application: Engine) -> Iterator[DeckPool]:
     """With the time that the published evaluator gives a run."""
-    application = next(one for one in find_engines() if one.kind == "klayout")
     with DeckPool(engine=application, children=2, limits=Limits(wall_s=120, cpu_s=60)) as made:
         yield made
 
